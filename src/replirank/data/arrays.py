@@ -1,0 +1,136 @@
+"""Ranking data in memory: one float32 matrix, labels, query offsets, and the folds over its queries."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import NamedTuple
+
+import numpy as np
+
+from replirank.atomic import whole
+
+
+@dataclass(frozen=True, eq=False)
+class RankingData:
+    """Documents of many queries, those of a query side by side.
+
+    Query q owns the rows offsets[q]:offsets[q + 1]. `columns` names the features whose meaning a method may ask for
+    ("bm25", "pagerank"), counted from 0.
+    """
+
+    features: np.ndarray  # (documents, features) float32
+    labels: np.ndarray  # (documents,) float32
+    offsets: np.ndarray  # (queries + 1,) int64
+    query_ids: np.ndarray  # (queries,) int64
+    document_ids: np.ndarray | None = None  # (documents,) str
+    columns: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def queries(self) -> int:
+        return len(self.query_ids)
+
+    @property
+    def documents(self) -> int:
+        return len(self.labels)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.diff(self.offsets)
+
+    @property
+    def query_of(self) -> np.ndarray:
+        """The position of each document's query."""
+        return np.repeat(np.arange(self.queries), self.lengths)
+
+    def __iter__(self) -> Iterator[slice]:
+        """The rows of each query, in order."""
+        return (slice(a, b) for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True))
+
+    def take(self, positions: Sequence[int] | np.ndarray) -> RankingData:
+        """The queries at these positions, in this order."""
+        positions = np.asarray(positions, dtype=np.int64)
+        rows = self.rows(positions)
+        return replace(
+            self,
+            features=self.features[rows],
+            labels=self.labels[rows],
+            offsets=np.concatenate([[0], np.cumsum(self.lengths[positions])]).astype(np.int64),
+            query_ids=self.query_ids[positions],
+            document_ids=None if self.document_ids is None else self.document_ids[rows],
+        )
+
+    def rows(self, positions: np.ndarray) -> np.ndarray:
+        """The row numbers of the queries at these positions, one query after the other."""
+        lengths = self.lengths[positions]
+        first = np.cumsum(lengths) - lengths
+        return np.repeat(self.offsets[positions] - first, lengths) + np.arange(lengths.sum())
+
+    def checksum(self) -> str:
+        """SHA-256 of the content: the same whichever archive, fold layout or line ending it came in."""
+        digest = hashlib.sha256()
+        for array, dtype in (
+            (self.features, "<f4"),
+            (self.labels, "<f4"),
+            (self.offsets, "<i8"),
+            (self.query_ids, "<i8"),
+        ):
+            digest.update(str(array.shape).encode())
+            digest.update(np.ascontiguousarray(array, dtype=dtype).data)
+        return digest.hexdigest()
+
+
+class Fold(NamedTuple):
+    """Positions of queries in the data set: what to learn from, what to choose on, what to report on."""
+
+    train: np.ndarray
+    vali: np.ndarray
+    test: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    data: RankingData
+    folds: tuple[Fold, ...]
+
+    def split(self, fold: int, name: str) -> RankingData:
+        """The queries of one split ("train", "vali", "test") of a fold, counted from 0."""
+        return self.data.take(getattr(self.folds[fold], name))
+
+
+def save(path: str | PathLike, dataset: Dataset) -> None:
+    data = dataset.data
+    arrays = {
+        "features": data.features,
+        "labels": data.labels,
+        "offsets": data.offsets,
+        "query_ids": data.query_ids,
+        "columns": np.array(json.dumps(dict(data.columns), sort_keys=True)),
+    }
+    if data.document_ids is not None:
+        arrays["document_ids"] = data.document_ids
+    for number, fold in enumerate(dataset.folds, 1):
+        for name, positions in fold._asdict().items():
+            arrays[f"fold{number}_{name}"] = positions
+    with whole(path) as temporary:
+        np.savez(temporary, **arrays)
+
+
+def load(path: str | PathLike) -> Dataset:
+    with np.load(path, allow_pickle=False) as stored:
+        data = RankingData(
+            features=stored["features"],
+            labels=stored["labels"],
+            offsets=stored["offsets"],
+            query_ids=stored["query_ids"],
+            document_ids=stored.get("document_ids"),
+            columns=json.loads(str(stored["columns"])),
+        )
+        count = sum(name.endswith("_test") for name in stored.files)
+        folds = tuple(
+            Fold(*(stored[f"fold{number}_{name}"] for name in Fold._fields)) for number in range(1, count + 1)
+        )
+    return Dataset(data, folds)

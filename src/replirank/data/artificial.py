@@ -1,0 +1,111 @@
+"""The two artificial ranking tasks of ranknet2005, section 5.1: a random network and a random polynomial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from replirank.data.arrays import Dataset, Fold, RankingData
+from replirank.errors import ReplirankError
+
+DIMENSIONS = 50
+HIDDEN = 10
+LEVELS = 6
+
+
+def artificial(task: Literal["net", "poly"], *, seed: int, queries: int = 1000, documents: int = 50) -> Dataset:
+    """One of the paper's two tasks: `queries` files of `documents` vectors each, labels 0 to 5, one fold of 80/10/10 %.
+
+    A training set of n vectors is the first n / documents training queries.
+
+    >>> tiny = artificial("net", seed=1, queries=10, documents=6)
+    >>> tiny.data.features.shape, [len(part) for part in tiny.folds[0]]
+    ((60, 50), [8, 1, 1])
+    """
+    targets = {"net": net, "poly": poly}
+    if task not in targets:
+        raise ReplirankError(f"there is no artificial task {task!r}", remedy=f"take one of {', '.join(targets)}")
+    rng = np.random.default_rng(seed)
+    features = rng.uniform(-1, 1, (queries * documents, DIMENSIONS)).astype(np.float32)
+    # The target sees the float32 numbers that the learner will see, so that the labels are a function of them.
+    target = targets[task](features.astype(np.float64), rng)
+    data = RankingData(
+        features=features,
+        labels=equal_shares(target, LEVELS),
+        offsets=np.arange(queries + 1, dtype=np.int64) * documents,
+        query_ids=np.arange(1, queries + 1, dtype=np.int64),
+    )
+    return Dataset(data, (single_fold(queries, (0.8, 0.1, 0.1)),))
+
+
+def net(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The output of a random 50-10-1 net with tanh hidden units.
+
+    The hidden units' offsets are drawn from [-1, 1] like the weights: the paper's nets have them (its section 4), and
+    an offset is the weight of a unit that is always 1. The output unit is linear and has none: neither an offset nor a
+    monotone transfer there could change the order of the outputs, and bins of equal shares depend on the order alone.
+    """
+    weights = rng.uniform(-1, 1, (HIDDEN, x.shape[1]))
+    offsets = rng.uniform(-1, 1, HIDDEN)
+    outer = rng.uniform(-1, 1, HIDDEN)
+    return dot(np.tanh(dot(x, weights) + offsets), outer)
+
+
+def poly(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The mean of the three terms."""
+    return poly_terms(x, rng).mean(axis=0)
+
+
+def poly_terms(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(3, vectors): a linear, a quadratic and a cubic term, each of zero mean and unit variance over the data.
+
+    The fixed random vector is uniform in [-1, 1] like all else in the section; its length cancels in the scaling.
+    """
+    d = x.shape[1]
+    vector = rng.uniform(-1, 1, d)
+    quadratic, *cubic = (rng.permutation(d) for _ in range(3))
+    terms = [
+        dot(x, vector),
+        (x * x[:, quadratic]).sum(axis=1),
+        (x * x[:, cubic[0]] * x[:, cubic[1]]).sum(axis=1),
+    ]
+    return np.stack([standardised(term) for term in terms])
+
+
+def dot(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """x @ weights.T without BLAS, whose rounding changes with the number of threads: one seed, the same bytes."""
+    return np.einsum("ij,...j->i...", x, weights)
+
+
+def standardised(values: np.ndarray) -> np.ndarray:
+    """Shifted and scaled to zero mean and unit variance over the data."""
+    return (values - values.mean()) / values.std()
+
+
+def equal_shares(values: np.ndarray, levels: int) -> np.ndarray:
+    """Bins that hold equal shares of the data, numbered from 0 upwards with the value.
+
+    The paper does not say how it binned, but 20,382 pairs from 20 files of 1,225 pairs are 83.2 % = 1 - 1/6: two
+    vectors share a bin in one case of six, as they do when the six bins are equally full.
+
+    >>> equal_shares(np.array([0.3, -5.0, 40.0, 0.1]), 2)
+    array([1., 0., 1., 0.], dtype=float32)
+    """
+    labels = np.empty(len(values), dtype=np.float32)
+    labels[np.argsort(values, kind="stable")] = np.arange(len(values)) * levels // len(values)
+    return labels
+
+
+def single_fold(queries: int, shares: Sequence[float]) -> Fold:
+    """Training, validation and test queries, one after the other, in these shares.
+
+    >>> single_fold(6, (2 / 3, 1 / 6, 1 / 6))
+    Fold(train=array([0, 1, 2, 3]), vali=array([4]), test=array([5]))
+    """
+    ends = np.rint(np.cumsum(shares) * queries).astype(np.int64)
+    parts = np.split(np.arange(queries), ends[:2])
+    if min(map(len, parts)) == 0:
+        raise ReplirankError(f"{queries} queries are too few to train, validate and test on", remedy="ask for more")
+    return Fold(*parts)

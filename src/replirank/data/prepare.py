@@ -1,0 +1,267 @@
+"""From whatever is at hand to a checked data set: found, else downloaded, else simulated; and its data card."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from replirank.data import letor_text
+from replirank.data.arrays import Dataset, Fold, RankingData
+from replirank.data.download import download
+from replirank.data.layouts import Layout, find_layout, rotate
+from replirank.data.simulate import rotation
+from replirank.data.specs import Spec
+from replirank.data.unpack import unpack
+from replirank.errors import ReplirankError
+
+Origin = Literal["real", "rebuilt", "artificial", "simulated"]
+
+
+class Address(NamedTuple):
+    url: str
+    sha256: str
+    file: str  # the name to keep it under
+
+
+class Prepared(NamedTuple):
+    dataset: Dataset
+    card: dict[str, Any]
+
+
+def prepare(
+    spec: Spec,
+    *,
+    source: Path | None,
+    downloads: Path,
+    addresses: Sequence[Address] = (),
+    on_missing: Literal["simulate", "fail"] = "simulate",
+    size: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    report: Callable[[str], None] = print,
+) -> Prepared:
+    """The data set of this spec.
+
+    `source` is the folder or archive that was found, if any. `downloads` is where an archive is kept that had to be
+    fetched. `size` (queries, documents) is that of a simulated set.
+    """
+    if source is None and not spec.made:
+        source = _fetch(spec, addresses, downloads, report)
+    if source is not None:
+        dataset, origin = read_source(spec, source, report)
+    elif spec.made or on_missing == "simulate":
+        if not size:
+            raise ReplirankError(
+                f"{spec.title} is to be simulated, but no size is set",
+                remedy=f"set datasets: {spec.id}: simulate: in config.yaml",
+            )
+        report(f"{spec.title}: simulating {size}")
+        dataset = spec.stand_in(**size, seed=seed)
+        origin = "artificial" if spec.id.startswith("artificial") else "simulated"
+    else:
+        raise ReplirankError(
+            f"{spec.title} was not found, and config.yaml says on_missing: fail",
+            remedy=f"put its folder or archive ({', '.join(spec.names)}) into data/ or $LETOR_HOME",
+        )
+    check(spec, dataset, counts=origin in ("real", "rebuilt"))
+    return Prepared(dataset, card(spec, dataset, origin, source))
+
+
+def _fetch(spec: Spec, addresses: Sequence[Address], downloads: Path, report: Callable[[str], None]) -> Path | None:
+    """Try each address in turn; a network that cannot be reached is a reason to simulate, and is reported."""
+    for address in addresses:
+        report(f"{spec.title}: downloading {address.url}")
+        downloads.mkdir(parents=True, exist_ok=True)
+        try:
+            return download(
+                address.url, downloads / address.file, sha256=address.sha256, retries=2, progress=_every_tenth(report)
+            )
+        except ReplirankError as error:
+            report(f"{spec.title}: {error}")
+    return None
+
+
+def _every_tenth(report: Callable[[str], None]) -> Callable[[int, int | None], None]:
+    said = 0
+
+    def progress(done: int, total: int | None) -> None:
+        nonlocal said
+        tenth = 10 * done // total if total else done >> 27
+        if tenth > said:
+            said = tenth
+            report(f"  {done / 1e6:,.0f} MB" + (f" of {total / 1e6:,.0f}" if total else ""))
+
+    return progress
+
+
+def read_source(spec: Spec, source: Path, report: Callable[[str], None]) -> tuple[Dataset, Origin]:
+    """Read a folder, or an archive by way of a temporary folder."""
+    report(f"{spec.title}: reading {source}")
+    if source.is_dir():
+        dataset = read_layout(spec, find_layout(source, spec.names))
+    else:
+        with tempfile.TemporaryDirectory(prefix="replirank-") as temporary:
+            folder = unpack(source, Path(temporary) / "unpacked")
+            dataset = read_layout(spec, find_layout(folder, spec.names), shown=(folder, source))
+    ids = dataset.data.document_ids
+    # The copies of MQ2007 that were put together again mark the documents whose names could not be recovered.
+    placeholders = ids is not None and np.any(np.char.startswith(ids, "NA-"))
+    return dataset, "rebuilt" if spec.rebuilt or placeholders else "real"
+
+
+def read_layout(spec: Spec, layout: Layout, shown: tuple[Path, Path] | None = None) -> Dataset:
+    """The queries of all files once each, and the folds over them. `shown` replaces a temporary folder in messages."""
+    collected = _Collector(spec, shown)
+    if layout.parts:
+        parts = [collected.read(path) for path in layout.parts]
+        if len(parts) == spec.folds:
+            folds = [
+                Fold(np.concatenate([parts[part] for part in train]), parts[vali], parts[test])
+                for train, vali, test in rotate(len(parts))
+            ]
+        else:  # parts of another number are no folds: cut the queries anew
+            folds = rotation(sum(map(len, parts)), spec.folds)
+    else:
+        folds = [
+            Fold(*(collected.read(path) if path else np.array([], dtype=np.int64) for path in files))
+            for files in layout.folds
+        ]
+    return Dataset(collected.data(), tuple(folds))
+
+
+class _Collector:
+    """Reads file after file and keeps each query once; a query that comes again must be the same to the bit."""
+
+    def __init__(self, spec: Spec, shown: tuple[Path, Path] | None):
+        self.spec, self.shown = spec, shown
+        self.pieces: list[RankingData] = []
+        self.seen: dict[int, tuple[int, bytes]] = {}  # query id -> its position and digest
+
+    def read(self, path: Path) -> np.ndarray:
+        """The positions of this file's queries."""
+        name = f"{self.shown[1]}!{path.relative_to(self.shown[0])}" if self.shown else str(path)
+        try:
+            data = letor_text.read(path)
+        except ReplirankError as error:
+            raise ReplirankError(error.what, path=name, line=error.line, remedy=error.remedy) from error
+        self._check_rows(data, name)
+        positions, fresh = [], []
+        for place, (query, rows) in enumerate(zip(data.query_ids.tolist(), data, strict=True)):
+            digest = hashlib.blake2b(data.features[rows].tobytes() + data.labels[rows].tobytes()).digest()
+            if query not in self.seen:
+                self.seen[query] = len(self.seen), digest
+                fresh.append(place)
+            position, before = self.seen[query]
+            if before != digest:
+                raise ReplirankError(
+                    f"query {query} differs from the same query in another file",
+                    path=name,
+                    line=rows.start + 1,
+                    remedy="the folds were mixed up or edited: fetch the data again",
+                )
+            positions.append(position)
+        if fresh:
+            self.pieces.append(data.take(fresh))
+        return np.array(positions, dtype=np.int64)
+
+    def _check_rows(self, data: RankingData, name: str) -> None:
+        width, levels = data.features.shape[1], self.spec.levels
+        if width != self.spec.features:
+            raise ReplirankError(
+                f"{self.spec.title} has {self.spec.features} features, this file names {width}",
+                path=name,
+                remedy="is it the right data set and version, and copied whole?",
+            )
+        if levels is not None and not np.all(known := np.isin(data.labels, levels)):
+            row = int(np.argmin(known))
+            raise ReplirankError(
+                f"label {data.labels[row]:g}, but {self.spec.title} has only {', '.join(f'{x:g}' for x in levels)}",
+                path=name,
+                line=row + 1,
+                remedy="is it the right data set and version?",
+            )
+
+    def data(self) -> RankingData:
+        lengths = np.concatenate([piece.lengths for piece in self.pieces])
+        named = all(piece.document_ids is not None for piece in self.pieces)
+        return RankingData(
+            features=np.concatenate([piece.features for piece in self.pieces]),
+            labels=np.concatenate([piece.labels for piece in self.pieces]),
+            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            query_ids=np.concatenate([piece.query_ids for piece in self.pieces]),
+            document_ids=np.concatenate([piece.document_ids for piece in self.pieces]) if named else None,
+            columns=self.spec.columns,
+        )
+
+
+def check(spec: Spec, dataset: Dataset, *, counts: bool) -> None:
+    """What every data set must fulfil, and what is known of this one."""
+
+    def refuse(what: str) -> ReplirankError:
+        return ReplirankError(f"{spec.title}: {what}", remedy="the copy is incomplete or mixed up: fetch it again")
+
+    data, folds = dataset.data, dataset.folds
+    if len(folds) != spec.folds:
+        raise refuse(f"{len(folds)} folds, expected {spec.folds}")
+    for number, fold in enumerate(folds, 1):
+        positions = np.concatenate(fold)
+        if len(np.unique(positions)) < len(positions):
+            raise refuse(f"fold {number} has a query in two of its splits")
+        for name, split in fold._asdict().items():
+            if not len(split):
+                raise refuse(f"the {name} split of fold {number} is empty")
+    tested = np.sort(np.concatenate([fold.test for fold in folds]))
+    if len(folds) > 1 and not np.array_equal(tested, np.arange(data.queries)):
+        raise refuse("the test splits of the folds do not hold every query once")
+    if not counts:
+        return
+    by_label = (
+        (f"documents of label {level}", count, int(np.sum(data.labels == level)))
+        for level, count in (spec.labels or {}).items()
+    )
+    for what, expected, found in (
+        ("queries", spec.queries, data.queries),
+        ("documents", spec.documents, data.documents),
+        *by_label,
+    ):
+        if expected is not None and expected != found:
+            raise refuse(f"{found} {what}, expected {expected}")
+    if spec.levels is None:
+        for query, rows in zip(data.query_ids, data, strict=True):
+            if len(np.unique(data.labels[rows])) < rows.stop - rows.start:
+                raise refuse(f"query {query} has equal labels, where a strict order was expected")
+
+
+def card(spec: Spec, dataset: Dataset, origin: Origin, source: Path | None) -> dict[str, Any]:
+    """What a reader wants to know of the data behind a table."""
+    data = dataset.data
+    checksum = data.checksum()
+    lengths = data.lengths
+    levels, counts = np.unique(data.labels, return_counts=True)
+    highest = np.maximum.reduceat(data.labels, data.offsets[:-1])
+    return {
+        "id": spec.id,
+        "title": spec.title,
+        "origin": origin,
+        "note": spec.note,
+        "source": None if source is None else str(source),
+        "checksum": checksum,
+        "original_bytes": spec.checksum is not None and checksum == spec.checksum,
+        "queries": data.queries,
+        "documents": data.documents,
+        "features": data.features.shape[1],
+        "constant_features": int(np.sum(data.features.min(axis=0) == data.features.max(axis=0))),
+        "labels": {f"{level:g}": int(count) for level, count in zip(levels, counts, strict=True) if spec.levels},
+        "best_label": float(levels[-1]),
+        "documents_per_query": {
+            "least": int(lengths.min()),
+            "median": float(np.median(lengths)),
+            "most": int(lengths.max()),
+        },
+        "queries_without_relevant": int(np.sum(highest == 0)),
+        "folds": [{name: len(split) for name, split in fold._asdict().items()} for fold in dataset.folds],
+    }

@@ -1,0 +1,205 @@
+"""The data sets by name: what is known of each, and what stands in for it where it cannot be had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
+
+from replirank.data import simulate
+from replirank.data.arrays import Dataset
+from replirank.data.artificial import artificial
+from replirank.errors import ReplirankError
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A data set. `counts` and `labels` are those of the whole set, all folds together, where they are known."""
+
+    id: str
+    title: str
+    features: int
+    levels: tuple[float, ...] | None  # the labels that may occur; None for strict orders
+    stand_in: Callable[..., Dataset]  # (queries, documents, seed) -> a simulated set of this shape
+    names: tuple[str, ...] = ()  # of its folder or archive
+    bundles: tuple[str, ...] = ()  # archives that may hold it among others
+    columns: Mapping[str, int] = field(default_factory=dict)
+    folds: int = 5
+    queries: int | None = None
+    documents: int | None = None
+    labels: Mapping[int, int] | None = None
+    checksum: str | None = None  # of the content (RankingData.checksum), where the original bytes were at hand
+    rebuilt: bool = False  # every copy of it is a reconstruction
+    made: bool = False  # never published or artificial: there is nothing to look for
+    note: str = ""
+
+
+def _letor(spec_folds: int = 5, **known) -> Callable[..., Dataset]:
+    def stand_in(queries, documents, seed):
+        return simulate.letor(queries, documents, folds=spec_folds, seed=seed, **known)
+
+    return stand_in
+
+
+def _gov(id: str, folder: str, queries: int, documents: int, relevant: float) -> Spec:
+    return Spec(
+        id,
+        id.upper(),
+        features=64,
+        levels=(0, 1),
+        stand_in=partial(simulate.gov, relevant),
+        names=(id.upper(), folder),
+        bundles=("Gov", "LETOR3.0", "LETOR3"),
+        columns=simulate.GOV,
+        queries=queries,
+        documents=documents,
+    )
+
+
+def _mslr(id: str, title: str, queries: int, documents: int) -> Spec:
+    return Spec(
+        id,
+        title,
+        features=136,
+        levels=(0, 1, 2, 3, 4),
+        stand_in=simulate.mslr,
+        names=(title,),
+        columns=simulate.MSLR,
+        queries=queries,
+        documents=documents,
+    )
+
+
+_MILLION_QUERY = {"features": 46, "levels": (0, 1, 2), "columns": simulate.LETOR4}
+
+SPECS: Mapping[str, Spec] = MappingProxyType(
+    {
+        spec.id: spec
+        for spec in (
+            Spec(
+                "ohsumed",
+                "OHSUMED",
+                features=45,
+                levels=(0, 1, 2),
+                stand_in=_letor(features=45, shares={0: 0.70, 1: 0.16, 2: 0.14}, columns=simulate.OHSUMED, barren=0.02),
+                names=("OHSUMED",),
+                bundles=("LETOR3.0", "LETOR3"),
+                columns=simulate.OHSUMED,
+                queries=106,
+                documents=16_140,
+                labels={0: 11_303, 1: 2_585, 2: 2_252},
+                checksum="9a3e3b5204a521c2784e31a0389648c7153d1f594e724d1fa9e1d8eab0b31d9f",
+            ),
+            _gov("td2003", "2003_td_dataset", 50, 49_058, 8),
+            _gov("td2004", "2004_td_dataset", 75, 74_146, 15),
+            _gov("hp2003", "2003_hp_dataset", 150, 147_606, 1),
+            _gov("hp2004", "2004_hp_dataset", 75, 74_409, 1),
+            _gov("np2003", "2003_np_dataset", 150, 148_657, 1),
+            _gov("np2004", "2004_np_dataset", 75, 73_834, 1),
+            Spec(
+                "td2003_30",
+                "TD2003-30",
+                features=64,
+                levels=(0, 1),
+                stand_in=_letor(4, features=64, shares={0: 0.992, 1: 0.008}, columns=simulate.GOV, noise=0.3),
+                names=("TD2003-30",),
+                columns=simulate.GOV,
+                folds=4,
+                queries=30,
+                documents=29_058,
+                labels={0: 28_889, 1: 169},
+                rebuilt=True,
+                note="30 of TD2003's 50 queries, in four folds as in frank2007",
+            ),
+            Spec(
+                "mq2007",
+                "MQ2007",
+                stand_in=_letor(
+                    features=46, shares={0: 0.742, 1: 0.203, 2: 0.055}, columns=simulate.LETOR4, barren=0.14
+                ),
+                names=("MQ2007",),
+                bundles=("LETOR4.0", "LETOR4"),
+                queries=1_692,
+                documents=69_623,
+                labels={0: 51_632, 1: 14_128, 2: 3_863},
+                **_MILLION_QUERY,
+            ),
+            Spec(
+                "mq2008",
+                "MQ2008",
+                stand_in=_letor(
+                    features=46, shares={0: 0.807, 1: 0.132, 2: 0.061}, columns=simulate.LETOR4, barren=0.28
+                ),
+                names=("MQ2008",),
+                bundles=("LETOR4.0", "LETOR4"),
+                queries=784,
+                documents=15_211,
+                labels={0: 12_279, 1: 2_001, 2: 931},
+                checksum="ed8b4f327c69aca556f9d16743e3438db65350fd19d3cd10ddb6aabb1016db7f",
+                **_MILLION_QUERY,
+            ),
+            Spec(
+                "mq2008_list",
+                "MQ2008-list",
+                features=46,
+                levels=None,
+                stand_in=simulate.strict_list,
+                names=("MQ2008-list",),
+                columns=simulate.LETOR4,
+                queries=784,
+                documents=902_220,
+            ),
+            _mslr("mslr_web10k", "MSLR-WEB10K", 10_000, 1_200_192),
+            _mslr("mslr_web30k", "MSLR-WEB30K", 31_531, 3_771_125),
+            Spec(
+                "artificial_net",
+                "artificial, random net",
+                features=50,
+                levels=(0, 1, 2, 3, 4, 5),
+                stand_in=partial(artificial, "net"),
+                folds=1,
+                made=True,
+                note="ranknet2005's first task, as the paper specifies it",
+            ),
+            Spec(
+                "artificial_poly",
+                "artificial, random polynomial",
+                features=50,
+                levels=(0, 1, 2, 3, 4, 5),
+                stand_in=partial(artificial, "poly"),
+                folds=1,
+                made=True,
+                note="ranknet2005's second task, as the paper specifies it",
+            ),
+            Spec(
+                "web",
+                "commercial web search",
+                features=136,
+                levels=(0, 1, 2, 3, 4, 5),
+                stand_in=partial(simulate.web, features=136),
+                folds=1,
+                made=True,
+                note="stands for the data of two commercial search engines, which were never published",
+            ),
+            Spec(
+                "aol",
+                "AOL",
+                features=140,
+                levels=(0, 0.5, 1, 1.5, 2, 2.5, 3),
+                stand_in=simulate.aol,
+                folds=1,
+                made=True,
+                note="stands for energyndcg2011's set of AOL clicks, which was never published",
+            ),
+        )
+    }
+)
+
+
+def spec(name: str) -> Spec:
+    """What is known of the data set with this id."""
+    try:
+        return SPECS[name]
+    except KeyError:
+        raise ReplirankError(f"unknown data set {name!r}", remedy=f"known are {', '.join(SPECS)}") from None

@@ -1,0 +1,264 @@
+"""Archives from elsewhere are unpacked whole or not at all, and nothing in them is trusted."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import re
+import secrets
+import shutil
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from replirank.errors import ReplirankError
+
+CHUNK = 1 << 20
+MAX_BYTES = 64 << 30
+MAX_FILES = 100_000
+
+# tarfile reads headers that carry a long name or other properties into memory at once; no honest one is this long.
+MAX_HEADER = 1 << 20
+
+COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+UNREADABLE = {b"Rar!": "rar", b"7z\xbc\xaf\x27\x1c": "7z"}
+
+
+class Member(NamedTuple):
+    """One entry: `kind` is "file", "folder", or what it is instead. `open` works until the next member is asked for."""
+
+    name: str
+    kind: str
+    size: int
+    open: Callable[[], AbstractContextManager[IO[bytes]]]
+
+
+def unpack(
+    archive: str | os.PathLike, target: str | os.PathLike, *, max_bytes: int = MAX_BYTES, max_files: int = MAX_FILES
+) -> Path:
+    """Unpack a tar (plain, gz, bz2, xz) or zip into the new folder `target`.
+
+    Links and special files are refused, and so is a file that comes twice: which of the two is meant cannot be known.
+    The limits hold for what is really written. Owners, modes and times are not carried over.
+    """
+    archive, target = Path(archive), Path(target)
+    if target.is_symlink() or (target.exists() and not (target.is_dir() and not any(target.iterdir()))):
+        raise ReplirankError("is there already", path=target, remedy="remove it, or choose another folder")
+    # Not tempfile.mkdtemp, whose folders are private: the data is for everybody who may read the parent.
+    temporary = target.parent / f".{target.name}.{secrets.token_hex(6)}"
+    try:
+        with _explained(archive):
+            temporary.mkdir(parents=True)
+            _write_all(archive, temporary, _Budget(archive, max_bytes, max_files))
+            os.replace(temporary, target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return target
+
+
+def folders_in(archive: str | os.PathLike, depth: int) -> frozenset[str]:
+    """The names of the folders in an archive, down to `depth` levels. A compressed tar has to be read to its end."""
+    archive = Path(archive)
+    found: set[str] = set()
+    with _explained(archive):
+        for member in _members(archive):
+            parts = [part for part in member.name.replace("\\", "/").split("/") if part not in ("", ".")]
+            found.update(parts[:depth] if member.kind == "folder" else parts[:-1][:depth])
+    return frozenset(found)
+
+
+class _Budget:
+    """What may still be written."""
+
+    def __init__(self, archive: Path, max_bytes: int, max_files: int):
+        self.archive, self.max_bytes, self.max_files = archive, max_bytes, max_files
+        self.bytes = self.files = 0
+
+    def spend(self, *, size: int = 0, files: int = 0) -> None:
+        self.bytes += size
+        self.files += files
+        if self.bytes > self.max_bytes:
+            self._refuse(f"holds more than {self.max_bytes:,} bytes", "max_bytes")
+        if self.files > self.max_files:
+            self._refuse(f"holds more than {self.max_files:,} files and folders", "max_files")
+
+    def _refuse(self, what: str, limit: str) -> None:
+        raise ReplirankError(
+            f"the archive {what}", path=self.archive, remedy=f"see whether it is the right one; else raise {limit}"
+        )
+
+
+def _write_all(archive: Path, folder: Path, budget: _Budget) -> None:
+    for member in _members(archive, budget):
+        parts = _safe_parts(archive, member)
+        place = folder.joinpath(*parts)
+        # Every level is made one by one so that folders which are only implied count as well.
+        for level in range(1, len(parts) + (member.kind == "folder")):
+            _make_folder(archive, folder.joinpath(*parts[:level]), member, budget)
+        if member.kind == "file":
+            budget.spend(files=1)
+            _write_file(archive, place, member, budget)
+
+
+def _make_folder(archive: Path, folder: Path, member: Member, budget: _Budget) -> None:
+    if folder.is_dir():
+        return
+    budget.spend(files=1)
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        raise _refused(archive, member, "lies in what is a file elsewhere in the archive") from None
+
+
+def _write_file(archive: Path, place: Path, member: Member, budget: _Budget) -> None:
+    written = 0
+    try:
+        output = place.open("xb")
+    except FileExistsError:
+        raise _refused(archive, member, "comes twice") from None
+    with output, member.open() as source:
+        while chunk := source.read(CHUNK):
+            budget.spend(size=len(chunk))
+            written += len(chunk)
+            output.write(chunk)
+    if written != member.size:
+        raise EOFError(f"{member.name!r} has {written} of {member.size} bytes")
+
+
+def _safe_parts(archive: Path, member: Member) -> list[str]:
+    """The member's path below the target, or a refusal. Backslashes separate: some Windows programs write them."""
+    name = member.name.replace("\\", "/")
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if member.kind not in ("file", "folder"):
+        raise _refused(archive, member, f"is a {member.kind}")
+    if name.startswith("/") or re.match("[A-Za-z]:", name):
+        raise _refused(archive, member, "has an absolute path")
+    if ".." in parts:
+        raise _refused(archive, member, "would leave the folder it is unpacked into")
+    if "\0" in name or (member.kind == "file" and not parts):
+        raise _refused(archive, member, "has no usable name")
+    return parts
+
+
+def _refused(archive: Path, member: Member, why: str) -> ReplirankError:
+    return ReplirankError(
+        f"refused, since the member {member.name!r} {why}",
+        path=archive,
+        remedy="do not trust this archive; fetch it from its publisher and compare its sha256",
+    )
+
+
+def _members(archive: Path, budget: _Budget | None = None) -> Iterator[Member]:
+    """The entries in their order. What the archive is, its first bytes say, whatever its name is."""
+    with archive.open("rb") as file:
+        head = file.read(8)
+    for magic, kind in UNREADABLE.items():
+        if head.startswith(magic):
+            raise ReplirankError(f"{kind} archives cannot be read here", path=archive, remedy="unpack it by hand")
+    if head.startswith(b"PK") or archive.suffix.lower() == ".zip":
+        return _zip_members(archive, budget)
+    opener = next((opener for magic, opener in COMPRESSED.items() if head.startswith(magic)), open)
+    return _tar_members(archive, opener, budget)
+
+
+def _zip_members(archive: Path, budget: _Budget | None) -> Iterator[Member]:
+    with zipfile.ZipFile(archive) as packed:
+        for info in packed.infolist():
+            if info.flag_bits & 1:
+                raise ReplirankError("is encrypted", path=archive, remedy="unpack it by hand")
+            yield Member(info.filename, _zip_kind(info), info.file_size, lambda info=info: packed.open(info))
+
+
+def _zip_kind(info: zipfile.ZipInfo) -> str:
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind == stat.S_IFLNK:
+        return "symbolic link"
+    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+        return "special file"
+    return "folder" if kind == stat.S_IFDIR or info.filename.endswith(("/", "\\")) else "file"
+
+
+def _tar_members(archive: Path, opener: Callable[..., IO[bytes]], budget: _Budget | None) -> Iterator[Member]:
+    with opener(archive, "rb") as stream:
+        metered = _Metered(stream)
+        with tarfile.open(fileobj=metered, mode="r|", tarinfo=_StrictInfo) as packed:
+            for info in packed:
+                metered.allow(info.size)
+                yield Member(info.name, _tar_kind(info), info.size, lambda info=info: packed.extractfile(info))
+        # A compressed file's checksum is looked at only when its end is reached, which lies behind the tar's own end.
+        while chunk := stream.read(CHUNK):
+            if budget:
+                budget.spend(size=len(chunk))
+
+
+def _tar_kind(info: tarfile.TarInfo) -> str:
+    if info.isdir():
+        return "folder"
+    if info.issym() or info.islnk():
+        return "symbolic link" if info.issym() else "hard link"
+    return "file" if info.isreg() and not info.issparse() else "special file"
+
+
+class _Metered:
+    """A stream that gives no more than the content of one member and a header of decent length."""
+
+    def __init__(self, stream: IO[bytes]):
+        self.stream = stream
+        self.allow(0)
+
+    def allow(self, size: int) -> None:
+        self.left = max(size, 0) + MAX_HEADER + tarfile.RECORDSIZE
+
+    def read(self, size: int) -> bytes:
+        chunk = self.stream.read(size)
+        self.left -= len(chunk)
+        if self.left < 0:
+            raise tarfile.ReadError("a header without end")
+        return chunk
+
+
+class _StrictInfo(tarfile.TarInfo):
+    """tarfile takes a broken or missing header that is not the first for the end; here it is an error."""
+
+    @classmethod
+    def fromtarfile(cls, packed: tarfile.TarFile) -> tarfile.TarInfo:
+        try:
+            return super().fromtarfile(packed)
+        except tarfile.EOFHeaderError:  # the block of zeros with which every whole tar ends
+            raise
+        except tarfile.HeaderError as error:
+            raise tarfile.ReadError(str(error) or "no end") from None
+
+
+@contextmanager
+def _explained(archive: Path) -> Iterator[None]:
+    """Say of what the many libraries complain in one way."""
+    damage = (EOFError, RuntimeError, NotImplementedError, ValueError, struct.error, zlib.error, lzma.LZMAError)
+    try:
+        yield
+    except (*damage, tarfile.TarError, zipfile.BadZipFile) as error:
+        raise _damaged(archive, error) from error
+    except OSError as error:
+        if error.errno is None:  # gzip and bz2 raise it without a number for bad data
+            raise _damaged(archive, error) from error
+        raise ReplirankError(
+            f"cannot be unpacked: {error}",
+            path=archive,
+            remedy="see that the archive can be read and that there is room for what is in it",
+        ) from error
+
+
+def _damaged(archive: Path, error: Exception) -> ReplirankError:
+    return ReplirankError(
+        f"the archive is damaged or truncated ({error})",
+        path=archive,
+        remedy="fetch it again, or compare its sha256 with the publisher's",
+    )

@@ -1,0 +1,112 @@
+"""Gradient descent on a loss over queries, shared by every method that is trained so.
+
+An epoch is one jitted call: a loop over the queries in a fresh random order, an update after each (ranknet2005 updates
+after each pair; a query at a time does the same work in one matrix of pairs). The data goes in as arguments, so that
+folds and grid points of like shape share one compilation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pandas as pd
+
+from replirank.errors import ReplirankError
+from replirank.fitting.batches import Batches, LengthClass
+from replirank.fitting.task import Fit, Task
+from replirank.models.base import Model
+
+Params = Any
+
+
+class Epoch(NamedTuple):
+    """A row of the history."""
+
+    epoch: int
+    loss: float  # the mean over the queries, each taken before its update
+    validation: float
+    learning_rate: float  # of the epoch to come
+
+
+class Loss(Protocol):
+    def __call__(
+        self, scores: jax.Array, labels: jax.Array, *, where: jax.Array, preferred: int | None
+    ) -> jax.Array: ...
+
+
+OPTIMIZERS = {"adam": optax.scale_by_adam(), "sgd": optax.identity()}
+
+
+def descend(
+    loss: Loss,
+    apply: Callable[[Params, jax.Array], jax.Array],
+    params: Params,
+    batches: Batches,
+    *,
+    model: Callable[[Params], Model],
+    task: Task,
+    learning_rate: float,
+    epochs: int,
+    optimizer: str = "adam",
+) -> Fit:
+    """Minimise the loss from `params` on and keep the epoch that validates best (the first of equals).
+
+    The learning rate is halved after an epoch whose mean loss is above that of the epoch before (ranknet2005,
+    section 5.1). `model` turns parameters into what scores the validation queries and is kept.
+    """
+    state = OPTIMIZERS[optimizer].init(params)
+    random, queries = np.random.default_rng(task.seed), batches.queries
+    best, best_value = None, -np.inf
+    history: list[Epoch] = []
+    for epoch in range(1, epochs + 1):
+        order = random.permutation(queries)
+        params, state, total = _epoch(
+            params, state, batches, order, learning_rate, loss=loss, apply=apply, optimizer=optimizer
+        )
+        mean = float(total) / max(len(queries), 1)
+        if not np.isfinite(mean):
+            raise ReplirankError(
+                f"the training loss is {mean} in epoch {epoch} at learning rate {learning_rate:g}",
+                remedy="take larger learning rates out of this method's grid in config.yaml",
+            )
+        candidate = model(params)
+        value = task.validate(candidate.score(task.vali))
+        task.report(f"epoch {epoch}/{epochs}, loss {mean:.5g}, validation {value:.4f}")
+        if best is None or value > best_value:
+            best, best_value = candidate, value
+        if history and mean > history[-1].loss:
+            learning_rate /= 2
+        history.append(Epoch(epoch, mean, value, learning_rate))
+    return Fit(best, pd.DataFrame(history))
+
+
+@partial(jax.jit, static_argnames=("loss", "apply", "optimizer"))
+def _epoch(params, state, batches: Batches, order, learning_rate, *, loss, apply, optimizer):
+    features = batches.features
+
+    def step_on(group: LengthClass):
+        def query_loss(params, place):
+            scores = apply(params, features[group.rows[place]])
+            return loss(scores, group.labels[place], where=group.where[place], preferred=group.preferred.shape[0])
+
+        def step(carry, place):
+            params, state, total = carry
+            value, gradient = jax.value_and_grad(query_loss)(params, place)
+            updates, state = OPTIMIZERS[optimizer].update(gradient, state, params)
+            params = jax.tree.map(lambda p, u: p - learning_rate * u, params, updates)
+            return params, state, total + value
+
+        return step
+
+    steps = [step_on(group) for group in batches.classes]
+
+    def body(i, carry):
+        return jax.lax.switch(order[i, 0], steps, carry, order[i, 1])
+
+    return jax.lax.fori_loop(0, order.shape[0], body, (params, state, jnp.zeros(())))

@@ -1,0 +1,205 @@
+"""Every metric for every query, vectorised over all documents at once.
+
+The documents are ranked once, by decreasing score within their query, ties in file order as LETOR's scripts do (the
+metrics on pairs count a tie as half right instead). What all conventions share is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from replirank.errors import ReplirankError
+from replirank.metrics.conventions import CONVENTIONS, Convention, convention
+
+DEPTH = 15  # NDCG and P are computed at 1..DEPTH
+TOP = 10  # diffrank2011's "top-10 resistance rate"
+
+
+def evaluate(
+    scores: np.ndarray,
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    *,
+    conventions: Iterable[str] = tuple(CONVENTIONS),
+    best_label: float | None = None,
+) -> pd.DataFrame:
+    """One row per query. Columns: `<convention>.ndcg@k`, `.p@k`, `.map`, `.mean_ndcg`, and what has no convention:
+    `err`, `pairwise_correct`, `kendall_tau` (a distance: the share of pairs in the wrong order), `top10`.
+
+    A metric that a query does not have (a pair metric without pairs, a query left out by its convention) is NaN.
+    `best_label` is the highest level of the whole data set, for ERR; the highest here when not given.
+    """
+    ranking = Ranking(scores, labels, offsets)
+    columns = {}
+    for name in conventions:
+        for metric, values in _graded(ranking, convention(name)).items():
+            columns[f"{name}.{metric}"] = values
+    columns["err"] = expected_reciprocal_rank(ranking, labels.max() if best_label is None else best_label)
+    wrong = wrong_pairs(ranking)
+    columns["pairwise_correct"] = 1 - wrong
+    columns["kendall_tau"] = wrong
+    columns[f"top{TOP}"] = top_rate(ranking)
+    return pd.DataFrame(columns)
+
+
+def graded_metric(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, column: str) -> np.ndarray:
+    """One of `evaluate`'s columns that has a convention, for each query: what training chooses by."""
+    name, _, metric = column.partition(".")
+    graded = _graded(Ranking(scores, labels, offsets), convention(name))
+    if metric not in graded:
+        raise ReplirankError(
+            f"unknown metric {metric!r}", remedy=f"choose by map, mean_ndcg, ndcg@k or p@k for k in 1..{DEPTH}"
+        )
+    return graded[metric]
+
+
+class Ranking:
+    """Scores and labels of many queries, ranked."""
+
+    def __init__(self, scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray):
+        if not np.shape(scores) == np.shape(labels) == (offsets[-1],):
+            raise ReplirankError(
+                f"{np.shape(scores)} scores for {np.shape(labels)} labels of {offsets[-1]} documents",
+                remedy="give one score for each document, in the order of the data",
+            )
+        if not np.all(np.isfinite(scores)):
+            raise ReplirankError(
+                f"the score of document {np.argmin(np.isfinite(scores))} is not finite",
+                remedy="the method diverged or divided by zero: look at its log",
+            )
+        self.scores = np.asarray(scores, dtype=np.float64)
+        self.labels = np.asarray(labels, dtype=np.float64)
+        self.offsets = offsets
+        self.lengths = np.diff(offsets)
+        self.query_of = np.repeat(np.arange(len(self.lengths)), self.lengths)
+        self.rank = np.arange(len(self.labels)) - np.repeat(offsets[:-1], self.lengths)  # from 0
+        self.order = self.sorted_by(-self.scores)
+        self.ranked = self.labels[self.order]
+        self.ideal = self.labels[self.sorted_by(-self.labels)]
+        self.relevant = np.add.reduceat(self.labels > 0, offsets[:-1], dtype=np.int64)
+
+    def sorted_by(self, *keys: np.ndarray) -> np.ndarray:
+        """The documents of each query in increasing order of the keys, the first being the most important."""
+        return np.lexsort((*reversed(keys), self.query_of))
+
+    def top(self, ranked: np.ndarray, depth: int) -> np.ndarray:
+        """The first `depth` values of each query as a matrix, 0 where a list is shorter."""
+        here = self.rank < depth
+        matrix = np.zeros((len(self.lengths), depth))
+        matrix[self.query_of[here], self.rank[here]] = ranked[here]
+        return matrix
+
+    def cumulated(self, values: np.ndarray) -> np.ndarray:
+        """Running sums within each query."""
+        sums = np.concatenate([[0], np.cumsum(values)])
+        return sums[1:] - np.repeat(sums[self.offsets[:-1]], self.lengths)
+
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """The mean over each query's documents."""
+        return np.add.reduceat(values, self.offsets[:-1]) / self.lengths
+
+
+def gain(labels: np.ndarray) -> np.ndarray:
+    return np.exp2(labels) - 1
+
+
+def _graded(ranking: Ranking, convention: Convention) -> dict[str, np.ndarray]:
+    positions = np.arange(1, DEPTH + 1)
+    short = ranking.lengths[:, None] < positions
+
+    discounts = convention.discounts(DEPTH)
+    dcg = np.cumsum(gain(ranking.top(ranking.ranked, DEPTH)) * discounts, axis=1)
+    best = np.cumsum(gain(ranking.top(ranking.ideal, DEPTH)) * discounts, axis=1)
+    ndcg = np.divide(dcg, best, out=np.zeros_like(dcg), where=best > 0)
+    if convention.short_ndcg == "zero":
+        ndcg[short] = 0
+
+    precision = np.cumsum(ranking.top(ranking.ranked > 0, DEPTH), axis=1) / positions
+    if convention.short_precision == "zero":
+        precision[short] = 0
+
+    metrics = {f"ndcg@{k}": ndcg[:, k - 1] for k in positions}
+    metrics |= {f"p@{k}": precision[:, k - 1] for k in positions}
+    metrics["map"] = average_precision(ranking)
+    metrics["mean_ndcg"] = mean_ndcg(ranking, convention)
+    if convention.no_relevant == "left out":
+        barren = ranking.relevant == 0
+        metrics = {name: np.where(barren, np.nan, values) for name, values in metrics.items()}
+    return metrics
+
+
+def average_precision(ranking: Ranking) -> np.ndarray:
+    """The mean of the precision at each relevant document; 0 without one."""
+    relevant = ranking.ranked > 0
+    precision = ranking.cumulated(relevant) / (ranking.rank + 1)
+    found = np.add.reduceat(precision * relevant, ranking.offsets[:-1])
+    return found / np.maximum(ranking.relevant, 1)
+
+
+def mean_ndcg(ranking: Ranking, convention: Convention) -> np.ndarray:
+    """LETOR 4.0's MeanNDCG: the mean of NDCG@k over all positions of the list."""
+    discounts = convention.discounts(int(ranking.lengths.max()))[ranking.rank]
+    dcg = ranking.cumulated(gain(ranking.ranked) * discounts)
+    best = ranking.cumulated(gain(ranking.ideal) * discounts)
+    # Running sums are differences of long sums: where nothing is relevant, that leaves dust instead of 0.
+    barren = np.repeat(ranking.relevant == 0, ranking.lengths)
+    ndcg = np.divide(dcg, best, out=np.zeros_like(dcg), where=~barren)
+    return ranking.mean(ndcg)
+
+
+def expected_reciprocal_rank(ranking: Ranking, best_label: float) -> np.ndarray:
+    """Chapelle et al. (2009): a user stops at rank r with probability gain / 2^best_label and is then worth 1 / r."""
+    stops = gain(ranking.ranked) / np.exp2(best_label)
+    # The probability of coming as far, as a product, is a running sum of logarithms; stops < 1 always.
+    comes = np.exp(ranking.cumulated(np.log1p(-stops)) - np.log1p(-stops))
+    return np.add.reduceat(comes * stops / (ranking.rank + 1), ranking.offsets[:-1])
+
+
+def wrong_pairs(ranking: Ranking) -> np.ndarray:
+    """The share of pairs with different labels that the scores put in the wrong order, equal scores counting half."""
+    lenient = _inversions(ranking, ranking.sorted_by(-ranking.scores, -ranking.labels))
+    strict = _inversions(ranking, ranking.sorted_by(-ranking.scores, ranking.labels))
+    # The worst order has every pair wrong, so it counts them.
+    pairs = _inversions(ranking, ranking.sorted_by(ranking.labels))
+    return np.divide(lenient + strict, 2 * pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
+
+
+def _inversions(ranking: Ranking, order: np.ndarray) -> np.ndarray:
+    """For each query, how many pairs stand in increasing order of label, in O(n log n).
+
+    Bit by bit, from the highest: among the documents that agree on all higher bits, a pair that differs in this bit is
+    inverted when its 0 stands before its 1. A stable sort by the bits seen so far keeps such documents together.
+    """
+    _, level = np.unique(ranking.labels[order], return_inverse=True)
+    group, query = ranking.query_of.copy(), ranking.query_of
+    inversions = np.zeros(len(ranking.lengths), dtype=np.int64)
+    for bit in reversed(range(int(level.max()).bit_length())):
+        ones = (level >> bit) & 1
+        first = np.concatenate([[True], group[1:] != group[:-1]])
+        zeros_before = np.cumsum(1 - ones) - (1 - ones)
+        zeros_before -= zeros_before[np.maximum.accumulate(np.where(first, np.arange(len(level)), 0))]
+        inversions += np.bincount(query, zeros_before * ones, len(inversions)).astype(np.int64)
+        together = np.lexsort((ones, group))
+        level, query = level[together], query[together]
+        # A group splits in two; its members' order within each half stays.
+        group = (2 * group + ones)[together]
+    return inversions
+
+
+def top_rate(ranking: Ranking) -> np.ndarray:
+    """diffrank2011: the share of the true first ten that is among the predicted first ten.
+
+    With tied labels, whatever is as good as the tenth counts as one of the first ten.
+    """
+    depth = np.minimum(TOP, ranking.lengths)
+    tenth = ranking.ideal[ranking.offsets[:-1] + depth - 1]
+    hits = (ranking.rank < TOP) & (ranking.ranked >= tenth[ranking.query_of])
+    return np.minimum(np.add.reduceat(hits, ranking.offsets[:-1], dtype=np.int64), depth) / depth
+
+
+def fold_mean(per_query: pd.DataFrame, columns: list[str], by: list[str]) -> pd.DataFrame:
+    """LETOR's averaging: over the queries of each fold, then over the folds."""
+    return per_query.groupby([*by, "fold"], sort=True)[columns].mean().groupby(by, sort=True).mean()

@@ -1,0 +1,48 @@
+"""A two-layer net (ranknet2005, Eq. 7): tanh hidden units and a linear output, whose offset changes no order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from replirank.data.arrays import RankingData
+from replirank.models.base import Model
+
+
+class Weights(NamedTuple):
+    hidden: jax.Array  # (features, units)
+    offsets: jax.Array  # (units,)
+    output: jax.Array  # (units,)
+
+
+@dataclass(frozen=True, eq=False)
+class TwoLayer(Model):
+    hidden: np.ndarray
+    offsets: np.ndarray
+    output: np.ndarray
+
+    kind = "two_layer"
+
+    def score(self, data: RankingData) -> np.ndarray:
+        # Row by row in float64, as in models/linear.py.
+        activation = np.einsum("nd,du->nu", data.features, self.hidden.astype(np.float64)) + self.offsets
+        return np.einsum("nu,u->n", np.tanh(activation), self.output.astype(np.float64))
+
+
+def start(key: jax.Array, features: int, units: int) -> Weights:
+    """Uniform, with a spread that keeps the units out of saturation whatever the number of inputs."""
+    hidden, output = jax.random.split(key)
+    spread = (3 / features) ** 0.5
+    return Weights(
+        hidden=jax.random.uniform(hidden, (features, units), minval=-spread, maxval=spread),
+        offsets=jnp.zeros(units),
+        output=jax.random.uniform(output, (units,), minval=-0.1, maxval=0.1),
+    )
+
+
+def apply(weights: Weights, features: jax.Array) -> jax.Array:
+    return jnp.tanh(features @ weights.hidden + weights.offsets) @ weights.output

@@ -1,0 +1,123 @@
+"""Train one method on one data set: every fold, every grid point, the choice by validation, the scores."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from replirank.data.arrays import Dataset, RankingData
+from replirank.errors import ReplirankError
+from replirank.methods.base import Fit, Method, Task
+from replirank.metrics.per_query import graded_metric
+from replirank.models.base import Model
+from replirank.scores import Scored
+from replirank.seeds import derive
+
+
+class Trained(NamedTuple):
+    scored: list[Scored]
+    models: dict[str, Model]  # "fold1" -> the chosen model
+    choices: list[dict[str, Any]]  # for each fold: what was tried, what was chosen
+    history: pd.DataFrame  # fold, point (the number of the grid point), chosen, and the method's own columns
+
+
+def grid_points(method: type[Method], grid: Mapping[str, Sequence] | None) -> list[dict[str, Any]]:
+    """Every combination of the grid's values; the config's values of a hyper-parameter replace the method's own."""
+    values = {**method.grid, **(grid or {})}
+    points = [dict(zip(values, combination, strict=True)) for combination in itertools.product(*values.values())]
+    for point in points:
+        method.make(**point)  # refuse a wrong name before hours of work, not after
+    return points
+
+
+def train(
+    dataset: Dataset,
+    method: type[Method],
+    *,
+    grid: Mapping[str, Sequence] | None,
+    convention: str,
+    select_by: str,
+    seed: int,
+    names: tuple[str, str],
+    splits: Sequence[str] = ("vali", "test"),
+    report: Callable[[str], None],
+) -> Trained:
+    """`select_by` is the metric ("map", "ndcg@10") that chooses, on the validation queries, in this convention.
+
+    `names` (data set, method) go into the seeds. Of equally good grid points the first is taken.
+    """
+    points = grid_points(method, grid)
+    trained = Trained([], {}, [], [])
+    for fold in range(len(dataset.folds)):
+        train_data, vali = dataset.split(fold, "train"), dataset.split(fold, "vali")
+        task = Task(
+            train=train_data,
+            vali=vali,
+            seed=derive(seed, *names, fold),
+            validate=_validator(vali, f"{convention}.{select_by}"),
+            report=lambda text: None,
+            shared=method.share(train_data),
+        )
+        fits, values = [], []
+        for number, point in enumerate(points):
+            where = f"fold {fold + 1}/{len(dataset.folds)}, grid point {number + 1}/{len(points)}"
+            report(f"{where}: {_show(point)}")
+            fit = _fit(method, point, task, lambda text, where=where: report(f"{where}: {text}"), where)
+            fits.append(fit)
+            values.append(task.validate(fit.model.score(vali)))
+        best = int(np.argmax(values))
+        _record(trained, dataset, fold, points, fits, values, best, splits)
+        report(f"fold {fold + 1}/{len(dataset.folds)}: chose {_show(points[best])}, validation {values[best]:.4f}")
+    histories = trained.history
+    return trained._replace(history=pd.concat(histories, ignore_index=True) if histories else pd.DataFrame())
+
+
+def _fit(method: type[Method], point: Mapping[str, Any], task: Task, report: Callable[[str], None], where: str) -> Fit:
+    """A failure says which fold and grid point it was; scores that are not numbers are one."""
+    try:
+        fit = method.make(**point).fit(Task(**{**vars(task), "report": report}))
+        if not np.all(np.isfinite(fit.model.score(task.vali))):
+            raise ReplirankError("scores are not finite", remedy="take extreme values out of the grid in config.yaml")
+    except ReplirankError as error:
+        raise ReplirankError(f"{where}, {_show(point)}: {error.what}", remedy=error.remedy) from error
+    return fit
+
+
+def _validator(vali: RankingData, metric: str) -> Callable[[np.ndarray], float]:
+    return lambda scores: float(np.nanmean(graded_metric(scores, vali.labels, vali.offsets, metric)))
+
+
+def _record(
+    trained: Trained,
+    dataset: Dataset,
+    fold: int,
+    points: list[dict[str, Any]],
+    fits: list[Fit],
+    values: list[float],
+    best: int,
+    splits: Sequence[str],
+) -> None:
+    model = fits[best].model
+    trained.models[f"fold{fold + 1}"] = model
+    trained.choices.append(
+        {
+            "fold": fold + 1,
+            "chosen": points[best],
+            "validation": values[best],
+            "tried": [{**point, "validation": value} for point, value in zip(points, values, strict=True)],
+        }
+    )
+    for split in splits:
+        trained.scored.append(Scored(fold, split, model.score(dataset.split(fold, split))))
+    for number, fit in enumerate(fits):
+        if fit.history is not None:
+            place = {"fold": fold + 1, "point": number + 1, "chosen": number == best}
+            trained.history.append(pd.DataFrame(place, index=fit.history.index).join(fit.history))
+
+
+def _show(point: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in point.items()) or "no hyper-parameters"

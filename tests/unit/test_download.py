@@ -1,0 +1,439 @@
+"""Against a server on this machine that misbehaves in the ways that servers and lines do."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import socket
+import struct
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from replirank.data.download import download, sha256_of
+from replirank.errors import ReplirankError
+
+CONTENT = random.Random(1).randbytes(300_000)
+HALF = len(CONTENT) // 2
+SHA = hashlib.sha256(CONTENT).hexdigest()
+
+Answer = Callable[[BaseHTTPRequestHandler], None]
+
+
+class Server(ThreadingHTTPServer):
+    """Gives the planned answers in turn, the last one for ever, and keeps the headers of every request."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.plan: list[Answer] = [serve()]
+        self.requests: list[dict[str, str]] = []
+
+    def url(self, name: str = "OHSUMED.zip") -> str:
+        return f"http://127.0.0.1:{self.server_port}/{name}"
+
+    def handle_error(self, request, client_address):
+        """Clients that leave are part of the tests."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.requests.append(dict(self.headers))
+        plan = self.server.plan
+        (plan.pop(0) if len(plan) > 1 else plan[0])(self)
+
+    def log_message(self, *_):
+        pass
+
+
+def start_of(handler: BaseHTTPRequestHandler, etag: str | None, ranges: bool) -> int:
+    asked, condition = handler.headers["Range"], handler.headers["If-Range"]
+    same = condition is None or condition == etag
+    return int(asked.removeprefix("bytes=").rstrip("-")) if asked and ranges and same else 0
+
+
+def serve(
+    content: bytes = CONTENT,
+    *,
+    etag: str | None = '"1"',
+    ranges: bool = True,
+    cut: int | None = None,
+    reset: bool = False,
+    length: bool = True,
+    headers: dict[str, str] | None = None,
+) -> Answer:
+    """The file. `cut`: the connection ends there, with a `reset` if so wished. `length`: is it told?"""
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        start = start_of(handler, etag, ranges)
+        if start >= len(content):
+            return fail(416, {"Content-Range": f"bytes */{len(content)}"})(handler)
+        handler.send_response(206 if start else 200)
+        if start:
+            handler.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+        if length:
+            handler.send_header("Content-Length", str(len(content) - start))
+        for name, value in {**({"ETag": etag} if etag else {}), **(headers or {})}.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(content[start:cut])
+        if reset:
+            handler.wfile.flush()
+            handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            handler.connection.close()
+        return None
+
+    return answer
+
+
+def fail(code: int, headers: dict[str, str] | None = None) -> Answer:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(code)
+        for name, value in (headers or {}).items():
+            handler.send_header(name, value)
+        handler.end_headers()
+
+    return answer
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join(5)
+
+
+@pytest.fixture
+def fetch(server, tmp_path):
+    """download() from the server, noting the waits instead of waiting."""
+
+    def fetch(**options):
+        settings = {"sha256": SHA, "timeout": 5, "wait": fetch.waits.append} | options
+        return download(server.url(), tmp_path / "OHSUMED.zip", **settings)
+
+    fetch.waits = []
+    return fetch
+
+
+def names(folder) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def ranges(server: Server) -> list[str | None]:
+    return [request.get("Range") for request in server.requests]
+
+
+def test_the_file_comes_whole_and_alone(fetch, tmp_path):
+    assert fetch() == tmp_path / "OHSUMED.zip"
+    assert (tmp_path / "OHSUMED.zip").read_bytes() == CONTENT
+    assert names(tmp_path) == ["OHSUMED.zip"]
+    assert fetch.waits == []
+
+
+def test_folders_are_made_and_the_checksum_may_be_in_capitals(server, tmp_path):
+    path = download(server.url(), tmp_path / "a" / "b" / "x.zip", sha256=SHA.upper())
+    assert path.read_bytes() == CONTENT
+
+
+def test_a_file_that_is_there_and_right_is_not_fetched(fetch, server, tmp_path):
+    (tmp_path / "OHSUMED.zip").write_bytes(CONTENT)
+    fetch()
+    assert server.requests == []
+
+
+def test_a_file_that_is_there_and_wrong_is_replaced(fetch, tmp_path):
+    (tmp_path / "OHSUMED.zip").write_bytes(b"wrong")
+    assert fetch().read_bytes() == CONTENT
+
+
+def test_progress_goes_up_to_the_total(fetch):
+    seen = []
+    fetch(progress=lambda done, total: seen.append((done, total)))
+    assert seen[0] == (0, len(CONTENT))
+    assert seen[-1] == (len(CONTENT), len(CONTENT))
+    assert [done for done, _ in seen] == sorted({done for done, _ in seen})
+
+
+@pytest.mark.parametrize("reset", [False, True])
+def test_a_dropped_connection_is_resumed_where_it_broke(fetch, server, reset):
+    server.plan = [serve(cut=HALF, reset=reset), serve()]
+    seen = []
+    assert fetch(progress=lambda done, total: seen.append(done)).read_bytes() == CONTENT
+    first, second = ranges(server)
+    assert first is None
+    if reset:  # what was on its way when the reset came is lost
+        assert second is None or 0 < int(second[len("bytes=") : -1]) <= HALF
+    else:
+        assert second == f"bytes={HALF}-"
+        assert server.requests[1]["If-Range"] == '"1"'
+        assert seen == sorted(seen)
+    assert fetch.waits == [1]
+
+
+def test_the_next_call_goes_on_where_the_last_one_gave_up(fetch, server, tmp_path):
+    server.plan = [serve(cut=HALF)]
+    with pytest.raises(ReplirankError, match=r"after 1 attempt\(s\): the connection ended after 150,000 of 300,000"):
+        fetch(retries=0)
+    assert (tmp_path / "OHSUMED.zip.part").read_bytes() == CONTENT[:HALF]
+    assert not (tmp_path / "OHSUMED.zip").exists()
+    server.plan = [serve()]
+    assert fetch().read_bytes() == CONTENT
+    assert ranges(server) == [None, f"bytes={HALF}-"]
+    assert names(tmp_path) == ["OHSUMED.zip"]
+
+
+def test_a_line_that_breaks_often_gets_there(fetch, server):
+    server.plan = [serve(cut=cut) for cut in (70_000, 140_000, 210_000, 280_000)] + [serve()]
+    assert fetch().read_bytes() == CONTENT
+    assert ranges(server) == [None] + [f"bytes={cut}-" for cut in (70_000, 140_000, 210_000, 280_000)]
+    assert fetch.waits == [1, 2, 4, 8]
+
+
+def test_a_server_that_ignores_the_range_starts_again(fetch, server):
+    server.plan = [serve(cut=HALF, ranges=False), serve(ranges=False)]
+    assert fetch().read_bytes() == CONTENT
+    assert ranges(server) == [None, f"bytes={HALF}-"]
+
+
+@pytest.mark.parametrize("version", [{"etag": '"0"'}, {"etag": None, "headers": {"Last-Modified": "yesterday"}}])
+def test_a_file_that_changed_meanwhile_is_fetched_anew(fetch, server, version):
+    old = bytes(len(CONTENT))
+    server.plan = [serve(old, cut=HALF, **version), serve()]
+    assert fetch().read_bytes() == CONTENT
+    assert server.requests[1]["If-Range"] == (version["etag"] or "yesterday")
+
+
+def test_a_server_that_ignores_if_range_but_tells_the_version(fetch, server):
+    def careless(handler):
+        del handler.headers["If-Range"]
+        serve()(handler)
+
+    server.plan = [serve(bytes(len(CONTENT)), cut=HALF, etag='"0"'), careless]
+    assert fetch().read_bytes() == CONTENT
+    assert ranges(server) == [None, f"bytes={HALF}-", None]
+
+
+def test_a_weak_etag_is_no_condition(fetch, server):
+    server.plan = [serve(cut=HALF, etag='W/"1"'), serve(etag='W/"1"')]
+    assert fetch().read_bytes() == CONTENT
+    assert "If-Range" not in server.requests[1]
+    assert ranges(server) == [None, f"bytes={HALF}-"]
+
+
+def test_a_wrong_piece_is_not_appended(fetch, server):
+    def other_piece(handler):
+        handler.send_response(206)
+        handler.send_header("Content-Range", f"bytes 5-9/{len(CONTENT)}")
+        handler.send_header("Content-Length", "5")
+        handler.end_headers()
+        handler.wfile.write(CONTENT[5:10])
+
+    server.plan = [serve(cut=HALF), other_piece, serve()]
+    assert fetch().read_bytes() == CONTENT
+    assert ranges(server) == [None, f"bytes={HALF}-", None]
+
+
+def leave_part(tmp_path, server, content: bytes, url: str | None = None) -> None:
+    (tmp_path / "OHSUMED.zip.part").write_bytes(content)
+    note = {"url": url or server.url(), "version": {"ETag": '"1"'}}
+    (tmp_path / "OHSUMED.zip.part.json").write_text(json.dumps(note))
+
+
+def test_416_when_all_had_come_already(fetch, server, tmp_path):
+    leave_part(tmp_path, server, CONTENT)
+    assert fetch().read_bytes() == CONTENT
+    assert ranges(server) == [f"bytes={len(CONTENT)}-"]
+    assert names(tmp_path) == ["OHSUMED.zip"]
+
+
+def test_416_when_there_is_too_much(fetch, server, tmp_path):
+    leave_part(tmp_path, server, CONTENT + b"more")
+    assert fetch().read_bytes() == CONTENT
+    assert ranges(server) == [f"bytes={len(CONTENT) + 4}-", None]
+
+
+def test_416_without_a_reason_is_the_end(fetch, server):
+    server.plan = [fail(416)]
+    with pytest.raises(ReplirankError, match="416"):
+        fetch()
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("note", ["", "[]", "{", '{"url": "http://elsewhere/x", "version": {}}'])
+def test_a_part_of_unknown_origin_is_not_continued(fetch, server, tmp_path, note):
+    leave_part(tmp_path, server, bytes(HALF))
+    (tmp_path / "OHSUMED.zip.part.json").write_text(note)
+    assert fetch().read_bytes() == CONTENT
+    assert ranges(server) == [None]
+
+
+@pytest.mark.parametrize("code", [500, 502, 503, 429])
+def test_a_server_in_trouble_is_asked_again_with_growing_waits(fetch, server, code):
+    server.plan = [fail(code), fail(code), serve()]
+    assert fetch().read_bytes() == CONTENT
+    assert fetch.waits == [1, 2]
+
+
+def test_retry_after_is_respected_within_reason(fetch, server):
+    server.plan = [fail(429, {"Retry-After": "7"}), fail(503, {"Retry-After": "86400"}), serve()]
+    fetch()
+    assert fetch.waits == [7, 60]
+
+
+def test_it_gives_up_in_the_end(fetch, server, tmp_path):
+    server.plan = [fail(503)]
+    with pytest.raises(ReplirankError, match=r"after 3 attempt\(s\): the server says 503") as caught:
+        fetch(retries=2)
+    assert server.url() in str(caught.value)
+    assert caught.value.remedy
+    assert len(server.requests) == 3
+    assert fetch.waits == [1, 2]
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("code", [400, 401, 403, 404, 410])
+def test_what_is_not_there_fails_at_once(fetch, server, tmp_path, code):
+    server.plan = [fail(code)]
+    with pytest.raises(ReplirankError, match=f"{server.url()} cannot be had: the server says {code}") as caught:
+        fetch()
+    assert caught.value.path == tmp_path / "OHSUMED.zip"
+    assert caught.value.remedy
+    assert len(server.requests) == 1
+    assert fetch.waits == []
+
+
+def test_an_answer_without_content_is_refused(fetch, server):
+    server.plan = [fail(204)]
+    with pytest.raises(ReplirankError, match="204"):
+        fetch()
+
+
+def test_wrong_content_leaves_nothing(fetch, server, tmp_path):
+    server.plan = [serve(b"<html>Please log in</html>")]
+    got = hashlib.sha256(b"<html>Please log in</html>").hexdigest()
+    with pytest.raises(ReplirankError, match=f"expected sha256 {SHA}, got {got}") as caught:
+        fetch()
+    assert server.url() in str(caught.value)
+    assert caught.value.remedy
+    assert names(tmp_path) == []
+
+
+def test_wrong_content_does_not_replace_what_is_there(fetch, server, tmp_path):
+    (tmp_path / "OHSUMED.zip").write_bytes(b"mine")
+    server.plan = [serve(b"wrong")]
+    with pytest.raises(ReplirankError, match="expected sha256"):
+        fetch()
+    assert (tmp_path / "OHSUMED.zip").read_bytes() == b"mine"
+
+
+def test_a_length_that_is_not_told(fetch, server):
+    server.plan = [serve(length=False)]
+    seen = []
+    assert fetch(progress=lambda done, total: seen.append((done, total))).read_bytes() == CONTENT
+    assert seen[-1] == (len(CONTENT), None)
+
+
+def test_pieces_that_break_off(fetch, server):
+    def chunked(handler):
+        handler.protocol_version = "HTTP/1.1"
+        handler.send_response(200)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.send_header("ETag", '"1"')
+        handler.end_headers()
+        handler.wfile.write(b"%x\r\n" % len(CONTENT) + CONTENT[:HALF])
+
+    server.plan = [chunked, serve()]
+    assert fetch().read_bytes() == CONTENT
+    assert ranges(server) == [None, f"bytes={HALF}-"]
+
+
+def test_an_empty_file(fetch, server):
+    server.plan = [fail(200, {"Content-Length": "0"})]
+    assert fetch(sha256=hashlib.sha256(b"").hexdigest()).read_bytes() == b""
+
+
+def test_a_slow_server_runs_into_the_timeout_and_is_asked_again(fetch, server):
+    woken = threading.Event()
+
+    def slow(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(CONTENT)))
+        handler.end_headers()
+        handler.wfile.write(CONTENT[:HALF])
+        woken.wait(5)
+
+    server.plan = [slow, serve()]
+    assert fetch(timeout=0.5).read_bytes() == CONTENT
+    woken.set()
+    assert ranges(server) == [None, f"bytes={HALF}-"]
+    assert fetch.waits == [1]
+
+
+def test_a_server_that_talks_nonsense(fetch, server):
+    server.plan = [lambda handler: handler.wfile.write(b"220 ftp ready\r\n"), lambda handler: None, serve()]
+    assert fetch().read_bytes() == CONTENT
+    assert fetch.waits == [1, 2]
+
+
+def test_nobody_listens(tmp_path, monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        waits = []
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/x"
+        with pytest.raises(ReplirankError, match=r"after 3 attempt\(s\).*refused"):
+            download(url, tmp_path / "x", sha256=SHA, retries=2, wait=waits.append)
+    assert waits == [1, 2]
+
+
+def test_a_redirect_is_followed_but_only_within_the_web(fetch, server, tmp_path):
+    (tmp_path / "secret").write_bytes(CONTENT)
+    server.plan = [fail(302, {"Location": "/elsewhere"}), serve()]
+    assert fetch().read_bytes() == CONTENT
+    (tmp_path / "OHSUMED.zip").unlink()
+    for goal in ("ftp://127.0.0.1/x", f"file://{tmp_path}/secret"):
+        server.plan = [fail(302, {"Location": goal})]
+        with pytest.raises(ReplirankError, match="the server says 302"):
+            fetch()
+    assert names(tmp_path) == ["secret"]
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://host/x", "OHSUMED.zip", "http:///x", "http://[::1/x"])
+def test_only_the_web(tmp_path, url):
+    with pytest.raises(ReplirankError, match="not an http or https address"):
+        download(url, tmp_path / "x", sha256=SHA)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1/a b", "http://127.0.0.1/\u00e9", "http://127.0.0.1:port/"])
+def test_an_address_that_cannot_be_right_is_not_tried_again(tmp_path, url, monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    waits = []
+    with pytest.raises(ReplirankError, match="127"):
+        download(url, tmp_path / "x", sha256=SHA, wait=waits.append)
+    assert waits == []
+
+
+@pytest.mark.parametrize("sha256", ["", "abc", SHA[:-1], SHA + "0", "g" * 64])
+def test_a_checksum_that_is_none(tmp_path, sha256):
+    with pytest.raises(ReplirankError, match="is not a SHA-256"):
+        download("http://127.0.0.1/x", tmp_path / "x", sha256=sha256)
+
+
+def test_a_place_that_cannot_be_written(server, tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(ReplirankError, match="cannot be stored") as caught:
+        download(server.url(), tmp_path / "file" / "x", sha256=SHA, wait=lambda _: None)
+    assert server.url() in str(caught.value)
+
+
+def test_sha256_of(tmp_path):
+    (tmp_path / "x").write_bytes(b"abc")
+    assert sha256_of(tmp_path / "x") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -53,6 +54,7 @@ def train(
     points = grid_points(method, grid)
     trained = Trained([], {}, [], [])
     for fold in range(len(dataset.folds)):
+        started = time.perf_counter()
         train_data, vali = dataset.split(fold, "train"), dataset.split(fold, "vali")
         task = Task(
             train=train_data,
@@ -71,6 +73,7 @@ def train(
             values.append(task.validate(fit.model.score(vali)))
         best = int(np.argmax(values))
         _record(trained, dataset, fold, points, fits, values, best, splits)
+        trained.choices[-1]["seconds"] = time.perf_counter() - started
         report(f"fold {fold + 1}/{len(dataset.folds)}: chose {_show(points[best])}, validation {values[best]:.4f}")
     histories = trained.history
     return trained._replace(history=pd.concat(histories, ignore_index=True) if histories else pd.DataFrame())

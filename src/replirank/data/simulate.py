@@ -72,14 +72,15 @@ def letor(
     return assemble(rng, crowd, labels, features, columns, rotation(queries, folds), normalised=True)
 
 
-def gov(relevant: float, queries: int, documents: Lengths = 1000, *, seed: int) -> Dataset:
+def gov(relevant: float, queries: int, documents: Lengths = 1000, *, seed: int, folds: int = 5) -> Dataset:
     """The .Gov sets of LETOR 3.0 (TD, HP, NP): `relevant` documents per query on average, one at least."""
     mean = mean_length(documents)
     # Nearly all of LETOR's lists were cut at the same length, so a mean alone means lists that hardly differ.
     lengths = (int(0.9 * mean), mean, int(np.ceil(1.02 * mean))) if isinstance(documents, Real) else documents
     # To find the one home page or named page is the easy task: published NDCG@10 is .8 there and .35 for topics (TD).
     manner = {"noise": 0.1, "bend": 0.2, "standout": 1.2} if relevant < 2 else {"noise": 0.3}
-    return letor(queries, lengths, 64, {0: 1 - relevant / mean, 1: relevant / mean}, seed=seed, columns=GOV, **manner)
+    shares = {0: 1 - relevant / mean, 1: relevant / mean}
+    return letor(queries, lengths, 64, shares, folds, seed=seed, columns=GOV, **manner)
 
 
 def web(queries: int, documents: Lengths, features: int, *, seed: int, unlabelled: float = 0.2) -> Dataset:

@@ -35,13 +35,6 @@ class Spec:
     note: str = ""
 
 
-def _letor(spec_folds: int = 5, **known) -> Callable[..., Dataset]:
-    def stand_in(queries, documents, seed):
-        return simulate.letor(queries, documents, folds=spec_folds, seed=seed, **known)
-
-    return stand_in
-
-
 def _gov(id: str, folder: str, queries: int, documents: int, relevant: float) -> Spec:
     return Spec(
         id,
@@ -82,7 +75,13 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
                 "OHSUMED",
                 features=45,
                 levels=(0, 1, 2),
-                stand_in=_letor(features=45, shares={0: 0.70, 1: 0.16, 2: 0.14}, columns=simulate.OHSUMED, barren=0.02),
+                stand_in=partial(
+                    simulate.letor,
+                    features=45,
+                    shares={0: 0.70, 1: 0.16, 2: 0.14},
+                    columns=simulate.OHSUMED,
+                    barren=0.02,
+                ),
                 names=("OHSUMED",),
                 bundles=("LETOR3.0", "LETOR3"),
                 columns=simulate.OHSUMED,
@@ -102,7 +101,7 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
                 "TD2003-30",
                 features=64,
                 levels=(0, 1),
-                stand_in=_letor(4, features=64, shares={0: 0.992, 1: 0.008}, columns=simulate.GOV, noise=0.3),
+                stand_in=partial(simulate.gov, 5.6, folds=4),
                 names=("TD2003-30",),
                 columns=simulate.GOV,
                 folds=4,
@@ -115,8 +114,12 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
             Spec(
                 "mq2007",
                 "MQ2007",
-                stand_in=_letor(
-                    features=46, shares={0: 0.742, 1: 0.203, 2: 0.055}, columns=simulate.LETOR4, barren=0.14
+                stand_in=partial(
+                    simulate.letor,
+                    features=46,
+                    shares={0: 0.742, 1: 0.203, 2: 0.055},
+                    columns=simulate.LETOR4,
+                    barren=0.14,
                 ),
                 names=("MQ2007",),
                 bundles=("LETOR4.0", "LETOR4"),
@@ -128,8 +131,12 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
             Spec(
                 "mq2008",
                 "MQ2008",
-                stand_in=_letor(
-                    features=46, shares={0: 0.807, 1: 0.132, 2: 0.061}, columns=simulate.LETOR4, barren=0.28
+                stand_in=partial(
+                    simulate.letor,
+                    features=46,
+                    shares={0: 0.807, 1: 0.132, 2: 0.061},
+                    columns=simulate.LETOR4,
+                    barren=0.28,
                 ),
                 names=("MQ2008",),
                 bundles=("LETOR4.0", "LETOR4"),

@@ -13,7 +13,7 @@ from replirank.models.linear import Linear
 @dataclass(frozen=True)
 class RankSVM(Method):
     C: float = 1.0
-    gap: float = 1e-3  # the relative gap to the optimum at which the solver stops
+    gap: float = 1e-5  # the relative gap to the optimum at which the solver stops
 
     title = "RankSVM"
     grid = {"C": (0.001, 0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)}

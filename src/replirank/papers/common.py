@@ -1,0 +1,250 @@
+"""Tables and figures that more than one paper asks for. Each takes its entry in the paper's YAML and the evidence."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from replirank import stats
+from replirank.evidence import Evidence
+from replirank.metrics.conventions import convention
+from replirank.seeds import derive
+from replirank.tables import Table
+
+Entry = Mapping[str, Any]
+
+# Told apart by marker and dash as well as by colour (Okabe and Ito's), so that they survive print in grey.
+COLOURS = ["#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#999999"]
+MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
+DASHES = ["-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (5, 5))]
+
+
+def style(number: int) -> dict[str, Any]:
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "linestyle": DASHES[number % len(DASHES)],
+    }
+
+
+def shown(metric: str) -> str:
+    """ndcg@10 -> NDCG@10"""
+    return metric.upper().replace("MEAN_NDCG", "MeanNDCG")
+
+
+def data_table(entry: Entry, evidence: Evidence) -> Table:
+    """What was learned from: the sets, their sizes, and where they came from."""
+    rows = []
+    for dataset in evidence.datasets:
+        card = evidence.cards[dataset]
+        per_query = card["documents_per_query"]
+        rows.append(
+            {
+                "data set": card["title"],
+                "data": card["origin"],
+                "original bytes": "yes" if card["original_bytes"] else "no",
+                "queries": card["queries"],
+                "documents": card["documents"],
+                "features": card["features"],
+                "documents per label": ", ".join(f"{label}: {count:,}" for label, count in card["labels"].items()),
+                "documents per query": f"{per_query['least']} to {per_query['most']}, median {per_query['median']:g}",
+                "queries without relevant": card["queries_without_relevant"],
+                "folds": len(card["folds"]),
+                "sha256": card["checksum"][:16],
+            }
+        )
+    return Table(entry["title"], pd.DataFrame(rows), evidence.notes(evidence.datasets))
+
+
+def comparison_table(entry: Entry, evidence: Evidence) -> Table:
+    """Methods by metrics on one data set: ours, what was published, the difference."""
+    dataset = entry["dataset"]
+    name = evidence.convention(dataset)
+    means = evidence.means(dataset, [f"{name}.{metric}" for metric in entry["metrics"]])
+    published = {
+        (value["method"], metric): number
+        for value in evidence.paper["published"]
+        if value["dataset"] == dataset and value["convention"] == name
+        for metric, number in value["values"].items()
+    }
+    comparable = evidence.origin(dataset) in ("real", "rebuilt")
+    rows, signed = [], []
+    for method in evidence.methods:
+        row = {"data": evidence.origin(dataset), "method": evidence.title(method)}
+        for metric in entry["metrics"]:
+            ours = float(means.loc[method, f"{name}.{metric}"])
+            row[shown(metric)] = ours
+            if any(metric == known for _, known in published):
+                value = published.get((method, metric), np.nan) if comparable else np.nan
+                row[f"{shown(metric)} published"] = value
+                row[f"{shown(metric)} difference"] = ours - value
+                signed.append(f"{shown(metric)} difference")
+        rows.append(row)
+    notes = [
+        f"Convention {name}: {convention(name).says}. Means over the queries of a fold, then over folds.",
+        *evidence.notes([dataset]),
+        *(f"Published {value['as']}: {value['source']}." for value in _sources(evidence, dataset, name)),
+    ]
+    if not comparable and published:
+        notes.append("Published values are for the real data and are therefore not shown here.")
+    return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(rows), notes, signed=signed)
+
+
+def _sources(evidence: Evidence, dataset: str, name: str) -> list[Mapping[str, Any]]:
+    return [
+        value
+        for value in evidence.paper["published"]
+        if value["dataset"] == dataset and value["convention"] == name and value["method"] in evidence.methods
+    ]
+
+
+def significance_table(entry: Entry, evidence: Evidence) -> Table:
+    """Every pair of methods on every data set, by three paired tests over all test queries."""
+    rows = []
+    for dataset in evidence.datasets:
+        column = f"{evidence.convention(dataset)}.{entry['metric']}"
+        wide = evidence.test(dataset).pivot(index=["fold", "query"], columns="method", values=column)
+        here = []
+        for first, second in itertools.combinations(evidence.methods, 2):
+            a, b = wide[first].to_numpy(), wide[second].to_numpy()
+            seed = derive(evidence.config["seed"], "significance", dataset, first, second)
+            randomization = stats.randomization(a, b, seed=seed, flips=evidence.config["flips"])
+            difference = np.asarray(a - b)
+            low, high = stats.bootstrap_interval(difference, seed=seed)
+            here.append(
+                {
+                    "data set": evidence.cards[dataset]["title"],
+                    "data": evidence.origin(dataset),
+                    "A": evidence.title(first),
+                    "B": evidence.title(second),
+                    "queries": randomization.n,
+                    "A - B": float(np.nanmean(difference)),
+                    "95% from": low,
+                    "95% to": high,
+                    "t-test p": stats.paired_t(a, b).p,
+                    "Wilcoxon p": stats.wilcoxon(a, b).p,
+                    "randomization p": randomization.p,
+                }
+            )
+        adjusted = stats.holm([row["randomization p"] for row in here])
+        rows += [{**row, "Holm p": float(p)} for row, p in zip(here, adjusted, strict=True)]
+    notes = [
+        f"{shown(entry['metric'])} of each test query, in the data set's convention: "
+        + ", ".join(f"{evidence.cards[d]['title']} {evidence.convention(d)}" for d in evidence.datasets)
+        + ". Differences here are means over queries, not over folds.",
+        f"Randomization test: {evidence.config['flips']:,} sign flips, two-sided; intervals: bootstrap over queries; "
+        "Holm's correction over the pairs of a data set.",
+        *evidence.notes(evidence.datasets),
+    ]
+    return Table(entry["title"], pd.DataFrame(rows), notes, signed=["A - B", "95% from", "95% to"])
+
+
+def choices_table(entry: Entry, evidence: Evidence) -> Table:
+    """What validation chose, fold by fold."""
+    rows = []
+    for (dataset, method), folds in evidence.choices.items():
+        for fold in folds:
+            if not fold["chosen"]:
+                continue
+            rows.append(
+                {
+                    "data set": evidence.cards[dataset]["title"],
+                    "data": evidence.origin(dataset),
+                    "method": evidence.title(method),
+                    "fold": fold["fold"],
+                    "chosen": ", ".join(f"{name} {value:g}" for name, value in fold["chosen"].items()),
+                    "from": len(fold["tried"]),
+                    "by": shown(evidence.config["methods"][method]["select_by"]),
+                    "validation": fold["validation"],
+                }
+            )
+    notes = ["Only validation queries choose; test queries are not read before the choice is made."]
+    return Table(entry["title"], pd.DataFrame(rows), [*notes, *evidence.notes(evidence.datasets)])
+
+
+def times_table(entry: Entry, evidence: Evidence) -> Table:
+    """Seconds of training, all folds and grid points together. The one table that differs from run to run."""
+    rows = [
+        {
+            "data set": evidence.cards[dataset]["title"],
+            "data": evidence.origin(dataset),
+            "method": evidence.title(method),
+            "folds": len(folds),
+            "grid points": len(folds[0]["tried"]),
+            "seconds": float(sum(fold["seconds"] for fold in folds)),
+        }
+        for (dataset, method), folds in evidence.choices.items()
+    ]
+    notes = ["One thread each; compilation included. Methods with a rule of their own: see results/benchmarks."]
+    return Table(entry["title"], pd.DataFrame(rows), [*notes, *evidence.notes(evidence.datasets)], decimals=2)
+
+
+def ndcg_figure(entry: Entry, evidence: Evidence) -> Figure:
+    """NDCG against the position it is cut at, a panel for each data set."""
+    depth = entry.get("depth", 10)
+    figure, axes = panels(len(evidence.datasets))
+    for axis, dataset in zip(axes, evidence.datasets, strict=True):
+        name = evidence.convention(dataset)
+        columns = [f"{name}.ndcg@{k}" for k in range(1, depth + 1)]
+        means = evidence.means(dataset, columns)
+        for number, method in enumerate(evidence.methods):
+            axis.plot(range(1, depth + 1), means.loc[method], label=evidence.title(method), **style(number))
+        axis.set(title=evidence.label(dataset), xlabel="k", ylabel=f"NDCG@k ({name})", xticks=range(1, depth + 1))
+    legend_below(figure, axes[0])
+    return figure
+
+
+def curves_figure(entry: Entry, evidence: Evidence) -> Figure:
+    """Training loss and validation metric by epoch, for the chosen grid points; a thin line for each fold."""
+    datasets = [d for d in evidence.datasets if any(dataset == d for dataset, _ in evidence.history)]
+    figure, axes = panels(2 * len(datasets), columns=2)
+    names = [m for m in evidence.methods if any(method == m for _, method in evidence.history)]
+    for (left, right), dataset in zip(zip(axes[::2], axes[1::2], strict=True), datasets, strict=True):
+        for number, method in enumerate(names):
+            if (dataset, method) not in evidence.history:
+                continue
+            history = evidence.history[dataset, method]
+            chosen = history[history["chosen"]]
+            look = {**style(number), "marker": ""}
+            for axis, column in ((left, "loss"), (right, "validation")):
+                for _, fold in chosen.groupby("fold"):
+                    axis.plot(fold["epoch"], fold[column], linewidth=0.5, alpha=0.5, color=look["color"])
+                mean = chosen.groupby("epoch")[column].mean()
+                axis.plot(mean.index, mean, label=evidence.title(method), **look)
+        left.set(title=evidence.label(dataset), xlabel="epoch", ylabel="training loss per query")
+        left.set_yscale("log")
+        select = {shown(evidence.config["methods"][method]["select_by"]) for method in names}
+        right.set(title=evidence.label(dataset), xlabel="epoch", ylabel=f"validation {', '.join(sorted(select))}")
+    legend_below(figure, axes[0])
+    return figure
+
+
+def panels(count: int, columns: int = 2) -> tuple[Figure, list]:
+    """A grid of that many panels."""
+    rows = -(-count // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(7.2, 2.6 * rows + 0.6), squeeze=False, layout="constrained")
+    flat = list(axes.flat)
+    for unused in flat[count:]:
+        unused.set_axis_off()
+    return figure, flat[:count]
+
+
+def legend_below(figure: Figure, axis: Any) -> None:
+    """One legend for all panels, under them."""
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+
+
+TABLES = {
+    "data": data_table,
+    "comparison": comparison_table,
+    "significance": significance_table,
+    "choices": choices_table,
+    "times": times_table,
+}
+FIGURES = {"ndcg": ndcg_figure, "curves": curves_figure}

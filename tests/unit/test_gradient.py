@@ -1,0 +1,284 @@
+"""Gradient descent over queries: where it ends, what it keeps, when it slows down, how it fails."""
+
+from dataclasses import replace
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+
+from replirank.data.arrays import RankingData
+from replirank.errors import ReplirankError
+from replirank.fitting import gradient
+from replirank.fitting.batches import make_batches
+from replirank.fitting.gradient import descend
+from replirank.fitting.margin import pairs_of
+from replirank.losses.pairwise import logistic
+from replirank.methods.base import Task
+from replirank.methods.ranknet_linear import RankNetLinear
+from replirank.methods.ranknet_two_layer import RankNetTwoLayer
+from replirank.models import linear
+from replirank.models.linear import Linear
+
+
+def problem(seed=0, lengths=(5, 9, 4, 7, 12, 3), features=3):
+    """Labels that the features explain in part, so that the loss has a minimum."""
+    random = np.random.default_rng(seed)
+    documents = sum(lengths)
+    x = random.normal(size=(documents, features)).astype(np.float32)
+    labels = np.digitize(x[:, 0] - x[:, -1] / 2 + random.normal(size=documents), [-0.7, 0.7])
+    return RankingData(
+        features=x,
+        labels=labels.astype(np.float32),
+        offsets=np.cumsum([0, *lengths]),
+        query_ids=np.arange(len(lengths)),
+    )
+
+
+def pairwise_logistic(data, scores):
+    """The summed loss over all pairs and its slope by document, in float64 and without JAX."""
+    better, worse = pairs_of(data.labels, data.offsets)
+    margins = scores[better] - scores[worse]
+    pull = 1 / (1 + np.exp(margins))
+    slopes = np.bincount(worse, pull, data.documents) - np.bincount(better, pull, data.documents)
+    return np.logaddexp(0, -margins).sum(), slopes
+
+
+def least_loss(data):
+    """The summed loss that no linear function is below, and the weights of the best one."""
+    x = data.features.astype(np.float64)
+
+    def at(w):
+        value, slopes = pairwise_logistic(data, x @ w)
+        return value, slopes @ x
+
+    found = minimize(at, np.zeros(x.shape[1]), jac=True, method="BFGS", options={"gtol": 1e-9})
+    assert np.abs(found.jac).max() < 1e-5
+    return found.fun, found.x
+
+
+def task(data, validate=lambda scores: 0.0, seed=1, report=lambda text: None, method=RankNetLinear):
+    return Task(train=data, vali=data, seed=seed, validate=validate, report=report, shared=method.share(data))
+
+
+def by_training_loss(data):
+    return lambda scores: -pairwise_logistic(data, scores)[0]
+
+
+def run(loss, *, validate=lambda scores: 0.0, data=None, epochs=6, learning_rate=0.1, optimizer="sgd", apply=None):
+    """Descent with any loss on a linear function of one feature."""
+    data = problem(features=1) if data is None else data
+    return descend(
+        loss,
+        apply or linear.apply,
+        jnp.zeros(1),
+        make_batches(data),
+        model=lambda weights: Linear(np.asarray(weights)),
+        task=task(data, validate),
+        learning_rate=learning_rate,
+        epochs=epochs,
+        optimizer=optimizer,
+    )
+
+
+# Where it ends
+
+
+def test_ranknet_linear_reaches_the_minimum_that_scipy_finds():
+    data = problem()
+    least, weights = least_loss(data)
+    fit = RankNetLinear(learning_rate=0.05, epochs=300).fit(task(data, by_training_loss(data)))
+    reached, _ = pairwise_logistic(data, fit.model.score(data))
+    assert least <= reached <= least * (1 + 1e-4)
+    assert_allclose(fit.model.weights, weights, atol=0.02)
+
+
+@pytest.mark.parametrize(("optimizer", "learning_rate"), [("adam", 0.03), ("sgd", 0.02)])
+def test_one_query_is_plain_descent_to_the_minimum(optimizer, learning_rate):
+    """With one query an epoch is one step on the whole loss: nothing but float32 is in the way."""
+    data = problem(3, lengths=(20,))
+    least, weights = least_loss(data)
+    fit = descend(
+        logistic,
+        linear.apply,
+        jnp.zeros(3),
+        make_batches(data),
+        model=lambda weights: Linear(np.asarray(weights)),
+        task=task(data, by_training_loss(data)),
+        learning_rate=learning_rate,
+        epochs=400,
+        optimizer=optimizer,
+    )
+    reached, _ = pairwise_logistic(data, fit.model.score(data))
+    assert_allclose(reached, least, rtol=1e-6)
+    assert_allclose(fit.model.weights, weights, atol=2e-3)
+
+
+def test_first_step_of_sgd_by_arithmetic():
+    """One pair one apart: at w = 0 the slope is -1/2, so a step of .1 leads to .05, whose loss is log(1 + e^-.05)."""
+    data = RankingData(
+        np.array([[1.0], [0.0]], dtype=np.float32), np.array([1, 0], np.float32), np.array([0, 2]), np.array([7])
+    )
+    fit = run(logistic, data=data, epochs=2, validate=by_training_loss(data))
+    assert_allclose(fit.history["loss"], [np.log(2), np.log(1 + np.exp(-0.05))], rtol=1e-6)
+    assert_allclose(fit.model.weights, [0.05 + 0.1 / (1 + np.exp(0.05))], rtol=1e-6)
+
+
+def test_loss_is_the_mean_over_the_queries_that_have_a_pair():
+    """At a learning rate of nothing, every epoch sees the loss at zero: log 2 for each pair."""
+    data = problem(lengths=(5, 1, 9, 1, 4), features=1)
+    pairs = len(pairs_of(data.labels, data.offsets)[0])
+    with_pairs = sum(len(set(data.labels[rows])) > 1 for rows in data)
+    fit = run(logistic, data=data, learning_rate=0.0, epochs=2)
+    assert_allclose(fit.history["loss"], np.log(2) * pairs / with_pairs, rtol=1e-6)
+
+
+# What it keeps
+
+
+def scripted(values):
+    """A validation that knows in advance what to say, epoch by epoch, and remembers the scores it was shown."""
+    seen = []
+
+    def validate(scores):
+        seen.append(scores)
+        return values[len(seen) - 1]
+
+    return validate, seen
+
+
+@pytest.mark.parametrize(
+    ("values", "kept"),
+    [
+        ([0.1, 0.5, 0.3, 0.4], 1),
+        ([0.1, 0.5, 0.5, 0.2], 1),
+        ([0.7, 0.5, 0.6, 0.7], 0),
+        ([0.1, 0.2, 0.3, 0.4], 3),
+        ([0.0, 0.0, 0.0, 0.0], 0),
+        ([-4.0, -3.0, -2.0, -3.0], 2),
+    ],
+)
+def test_keeps_the_best_validating_epoch_the_first_of_equals(values, kept):
+    validate, seen = scripted(values)
+    data = problem(features=1)
+    fit = run(logistic, validate=validate, data=data, epochs=4)
+    assert len({scores.tobytes() for scores in seen}) == 4  # no two epochs alike
+    assert_array_equal(fit.model.score(data), seen[kept])
+    assert list(fit.history["validation"]) == values
+
+
+def test_epochs_are_counted_from_one_and_reported():
+    said = []
+    data = problem()
+    fit = RankNetLinear(epochs=3).fit(task(data, lambda scores: 0.25, report=said.append))
+    assert list(fit.history.columns) == ["epoch", "loss", "validation", "learning_rate"]
+    assert list(fit.history["epoch"]) == [1, 2, 3]
+    assert [text.split(",")[0] for text in said] == ["epoch 1/3", "epoch 2/3", "epoch 3/3"]
+    assert all("validation 0.2500" in text for text in said)
+    assert f"loss {fit.history['loss'][0]:.5g}" in said[0]
+
+
+# When it slows down
+
+
+def falling(scores, labels, *, where, preferred):
+    return -scores[0]
+
+
+def flat(scores, labels, *, where, preferred):
+    return jnp.sum(scores) * 0.0 + 1.0
+
+
+def ones(weights, features):
+    return jnp.broadcast_to(weights, features.shape[:1])
+
+
+def test_learning_rate_stays_while_the_loss_falls():
+    fit = run(falling, apply=ones, epochs=4)
+    assert (np.diff(fit.history["loss"]) < 0).all()
+    assert list(fit.history["learning_rate"]) == [0.1] * 4
+
+
+def test_learning_rate_stays_while_the_loss_is_level():
+    fit = run(flat, apply=ones, epochs=4)
+    assert list(fit.history["learning_rate"]) == [0.1] * 4
+
+
+def test_learning_rate_is_halved_after_each_epoch_with_a_larger_loss():
+    """Ascent (a negative learning rate) makes every epoch's loss larger than the one before."""
+    fit = run(falling, apply=ones, epochs=5, learning_rate=-0.1)
+    assert (np.diff(fit.history["loss"]) > 0).all()
+    assert list(fit.history["learning_rate"]) == [-0.1, -0.05, -0.025, -0.0125, -0.00625]
+    # The halved rate is used: each of the queries is met after steps of the rate of its epoch.
+    queries, w, expected = 6, 0.0, []
+    for rate in (-0.1, -0.1, -0.05, -0.025, -0.0125):
+        expected.append(-np.mean(w + rate * np.arange(queries)))
+        w += queries * rate
+    assert_allclose(fit.history["loss"], expected, rtol=1e-5)
+
+
+def test_halving_follows_the_losses_of_real_training():
+    fit = RankNetLinear(learning_rate=1.0, epochs=30).fit(task(problem()))
+    losses, rates = fit.history["loss"].to_numpy(), fit.history["learning_rate"].to_numpy()
+    rate, expected = 1.0, [1.0]
+    for before, after in zip(losses[:-1], losses[1:], strict=True):
+        rate = rate / 2 if after > before else rate
+        expected.append(rate)
+    assert_array_equal(rates, expected)
+    assert rates[-1] < 1.0  # it happened
+
+
+# How it fails
+
+
+def test_a_loss_that_is_no_number_stops_with_a_remedy():
+    def no_number(scores, labels, *, where, preferred):
+        return jnp.log(scores[0] - 1)
+
+    with pytest.raises(ReplirankError, match="the training loss is nan in epoch 1 at learning rate 0.1") as caught:
+        run(no_number, apply=ones)
+    assert "learning rates" in caught.value.remedy
+    assert "config.yaml" in caught.value.remedy
+
+
+def test_divergence_stops_in_the_epoch_it_happens():
+    """The first epoch's loss is finite: the step of 1e38 after it is what is not."""
+    data = problem(lengths=(6,))
+    large = replace(data, features=data.features * 1e30)
+    with pytest.raises(ReplirankError, match="in epoch 2 at learning rate 1e[+]30"):
+        RankNetLinear(learning_rate=1e30, epochs=5).fit(task(large))
+
+
+def test_data_without_any_pair_leaves_the_starting_weights():
+    data = replace(problem(), labels=np.zeros(40, dtype=np.float32))
+    for method in (RankNetLinear, RankNetTwoLayer):
+        fit = method(epochs=2).fit(task(data, method=method))
+        assert np.isfinite(fit.model.score(data)).all()
+
+
+# Again
+
+
+@pytest.mark.parametrize("method", [RankNetLinear, RankNetTwoLayer])
+def test_same_seed_same_history(method):
+    data = problem()
+    first, again, other = (
+        method(epochs=4).fit(task(data, by_training_loss(data), seed, method=method)) for seed in (5, 5, 6)
+    )
+    assert first.history.equals(again.history)
+    assert_array_equal(first.model.score(data), again.model.score(data))
+    assert not first.history["loss"].equals(other.history["loss"])
+
+
+@pytest.mark.parametrize("method", [RankNetLinear, RankNetTwoLayer])
+def test_folds_and_grid_points_of_like_shape_share_one_compilation(method):
+    """What makes one job per method and data set worth it."""
+    method(epochs=1).fit(task(problem(0), method=method))
+    compiled = gradient._epoch._cache_size()
+    labels = problem(0).labels
+    for seed in (1, 2):
+        # Other features and another order of the queries' lengths: the same shapes.
+        fold = replace(problem(seed), labels=labels)
+        method(epochs=2, learning_rate=0.01 * seed).fit(task(fold, seed=seed, method=method))
+    assert gradient._epoch._cache_size() == compiled

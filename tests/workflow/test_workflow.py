@@ -1,0 +1,177 @@
+"""The workflow end to end, on tiny simulated data."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pandas as pd
+import pytest
+from helpers import ROOT, command_line, environment, tables
+
+TWO = {"run": {"datasets": ["ohsumed", "mq2008"]}}
+
+
+@pytest.fixture(scope="module")
+def quick(snakemake, tmp_path_factory):
+    """All that `make quick` does."""
+    folder = tmp_path_factory.mktemp("quick") / "run"
+    snakemake(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def two_cores(snakemake, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("two") / "run"
+    snakemake(folder, "--cores", "2", config=TWO)
+    return folder
+
+
+def test_everything_that_is_promised_is_there(quick):
+    made = {str(path.relative_to(quick)) for path in quick.rglob("*.*")}
+    for table in ("data", "ohsumed", "mq2008", "mq2007", "td2003_30", "significance", "choices", "times"):
+        assert {f"results/tables/letor/{table}.{form}" for form in ("csv", "md", "tex")} <= made
+    for figure in ("ndcg", "curves"):
+        assert {f"figures/letor/{figure}.{form}" for form in ("pdf", "png")} <= made
+        assert (quick / f"figures/letor/{figure}.png").read_bytes().startswith(b"\x89PNG")
+        assert (quick / f"figures/letor/{figure}.pdf").read_bytes().startswith(b"%PDF")
+    assert {"results/metrics.parquet", "results/provenance.json", "results/report.html"} <= made
+
+
+def test_the_tidy_frame_has_every_query_once_for_each_method_and_split(quick):
+    metrics = pd.read_parquet(quick / "results/metrics.parquet")
+    assert not metrics.duplicated(["dataset", "method", "split", "query"]).any()
+    counts = metrics.query("split == 'test'").groupby(["dataset", "method"]).size().unstack()
+    assert counts.shape == (4, 6)
+    assert counts.loc["ohsumed"].tolist() == [15] * 6
+    assert counts.loc["mq2008"].tolist() == [25] * 6
+    assert set(metrics["origin"]) == {"simulated"}
+
+
+def test_simulated_data_says_so_in_every_table_and_on_the_page(quick):
+    for path in (quick / "results/tables").rglob("*.md"):
+        assert "SIMULATED" in path.read_text(), path
+        assert "SIMULATED" in path.with_suffix(".tex").read_text(), path
+        assert set(pd.read_csv(path.with_suffix(".csv"))["data"]) == {"simulated"}, path
+    assert "SIMULATED" in (quick / "results/report.html").read_text()
+
+
+def test_published_values_never_stand_beside_simulated_ones(quick):
+    table = pd.read_csv(quick / "results/tables/letor/ohsumed.csv")
+    assert table[[column for column in table if "published" in column or "difference" in column]].isna().all(axis=None)
+
+
+def test_provenance_names_data_seed_versions_and_config(quick):
+    found = json.loads((quick / "results/provenance.json").read_text())
+    assert found["data"]["ohsumed"]["origin"] == "simulated"
+    assert len(found["data"]["ohsumed"]["checksum"]) == 64
+    assert found["seed"] == found["config"]["seed"]
+    assert found["packages"]["jax"]
+
+
+def test_a_second_run_has_nothing_to_do(quick, snakemake):
+    assert "Nothing to be done" in snakemake(quick, "--cores", "1").stderr
+
+
+def test_one_core_gives_the_same_bytes_as_two(two_cores, snakemake, tmp_path):
+    snakemake(tmp_path / "one", "--cores", "1", config=TWO)
+    assert tables(tmp_path / "one") == tables(two_cores)
+    assert len(tables(two_cores)) == 3 * 5
+
+
+def test_a_killed_run_resumes_and_ends_with_the_same_tables(two_cores, snakemake, tmp_path):
+    folder = tmp_path / "killed"
+    command = command_line(folder, "--cores", "2", config=TWO, quick=True)
+    with open(tmp_path / "log", "w") as log:
+        running = subprocess.Popen(command, stdout=log, stderr=log, env=environment(), start_new_session=True)
+    training = folder / "results/logs/train/ohsumed/ranknet_two_layer.log"
+    deadline = time.monotonic() + 300
+    while not (training.exists() and "epoch 2/" in training.read_text()):
+        assert running.poll() is None, (tmp_path / "log").read_text()[-3000:]
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    assert not (folder / "results/scores/ohsumed/ranknet_two_layer.csv").exists()
+    assert not (folder / "results/metrics.parquet").exists()
+
+    resumed = snakemake(folder, "--cores", "2", config=TWO)
+    assert "An earlier run was killed" in resumed.stderr
+    assert tables(folder) == tables(two_cores)
+
+
+def test_two_runs_at_once_in_one_folder_are_still_refused(snakemake, tmp_path):
+    folder = tmp_path / "run"
+    with open(tmp_path / "log", "w") as log:
+        command = command_line(folder, "--cores", "1", config=TWO, quick=True)
+        running = subprocess.Popen(command, stdout=log, stderr=log, env=environment(), start_new_session=True)
+    try:
+        while not list((folder / ".snakemake/locks").glob("*.lock")):
+            assert running.poll() is None
+            time.sleep(0.02)
+        second = snakemake(folder, "--cores", "1", config=TWO, check=False)
+        assert second.returncode
+        assert "cannot be locked" in second.stderr
+    finally:
+        os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"run": {"methods": ["ranksvm", "ranksmv"]}}, "unknown method 'ranksmv'"),
+        ({"run": {"datasets": ["ohsumd"]}}, "unknown data set 'ohsumd'"),
+        ({"run": {"papers": ["lettor"]}}, "unknown paper 'lettor'"),
+        ({"sede": 3}, "'sede' was unexpected"),
+        ({"methods": {"lambdamart": {"select_by": "ndgc@10"}}}, "'ndgc@10' does not match"),
+        ({"datasets": {"ohsumed": {"convention": "trec"}}}, "'trec' is not one of"),
+    ],
+)
+def test_a_wrong_name_in_the_config_gets_one_clear_message(snakemake, tmp_path, config, message):
+    done = snakemake(tmp_path / "run", "--cores", "1", config=config, check=False)
+    assert done.returncode
+    assert message in done.stdout + done.stderr
+    assert not (tmp_path / "run/results").exists()
+
+
+def test_an_unknown_hyperparameter_stops_the_job_with_a_remedy(snakemake, tmp_path):
+    config = {"methods": {"ranksvm": {"grid": {"c": [1.0]}}}}
+    target = "results/scores/ohsumed/ranksvm.csv"
+    done = snakemake(tmp_path / "run", "--cores", "1", target, config=config, check=False)
+    assert done.returncode
+    assert "[ranksvm on ohsumed] RankSVM has no hyper-parameter 'c'\n  remedy: it has C, gap" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "run" / target).exists()
+
+
+def test_missing_data_stops_the_run_where_the_config_says_so(snakemake, tmp_path):
+    config = {"on_missing": "fail"}
+    done = snakemake(tmp_path / "run", "--cores", "1", "results/data/ohsumed/card.json", config=config, check=False)
+    assert done.returncode
+    assert "OHSUMED was not found, and config.yaml says on_missing: fail" in done.stderr
+
+
+def test_the_letor_text_of_a_data_set_reads_back_as_its_arrays(quick, snakemake):
+    from replirank.data import arrays, letor_text
+
+    snakemake(quick, "--cores", "1", "results/data/mq2008/letor")
+    dataset = arrays.load(quick / "results/data/mq2008/arrays.npz")
+    for fold in range(5):
+        for split in ("train", "vali", "test"):
+            text = letor_text.read(quick / f"results/data/mq2008/letor/Fold{fold + 1}/{split}.txt", features=46)
+            assert text.checksum() == dataset.split(fold, split).checksum()
+
+
+def test_the_workflow_is_lint_clean():
+    for command in (
+        ["snakemake", "--lint", "--snakefile", str(ROOT / "Snakefile")],
+        ["snakefmt", "--check", str(ROOT / "Snakefile"), str(ROOT / "workflow")],
+        ["ruff", "check", str(ROOT)],
+        ["ruff", "format", "--check", str(ROOT)],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, env=environment(), cwd=ROOT)
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"

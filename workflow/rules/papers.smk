@@ -1,0 +1,40 @@
+# The tables and figures of each paper, from the tidy frame. What there is to make stands in workflow/papers/<paper>.yaml.
+
+
+rule table:
+    input:
+        unpack(evidence),
+    output:
+        csv="results/tables/{paper}/{name}.csv",
+        md="results/tables/{paper}/{name}.md",
+        tex="results/tables/{paper}/{name}.tex",
+    log:
+        "results/logs/tables/{paper}/{name}.log",
+    benchmark:
+        "results/benchmarks/tables/{paper}/{name}.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        code=lambda wildcards: fingerprint(f"replirank.papers.{wildcards.paper}", "replirank.tables"),
+        config=config,
+    script:
+        "../scripts/table.py"
+
+
+rule figure:
+    input:
+        unpack(evidence),
+    output:
+        pdf="figures/{paper}/{name}.pdf",
+        png="figures/{paper}/{name}.png",
+    log:
+        "results/logs/figures/{paper}/{name}.log",
+    benchmark:
+        "results/benchmarks/figures/{paper}/{name}.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        code=lambda wildcards: fingerprint(f"replirank.papers.{wildcards.paper}", "replirank.tables"),
+        config=config,
+    script:
+        "../scripts/figure.py"

@@ -1,0 +1,38 @@
+# Where everything came from, and one page to look at.
+
+
+rule provenance:
+    input:
+        cards=expand("results/data/{dataset}/card.json", dataset=config["run"]["datasets"]),
+        metrics="results/metrics.parquet",
+    output:
+        json="results/provenance.json",
+    log:
+        "results/logs/provenance.log",
+    benchmark:
+        "results/benchmarks/provenance.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        config=config,
+    script:
+        "../scripts/provenance.py"
+
+
+rule report:
+    input:
+        outputs=paper_outputs(),
+        provenance="results/provenance.json",
+        papers=[str(ROOT / f"workflow/papers/{paper}.yaml") for paper in config["run"]["papers"]],
+    output:
+        html="results/report.html",
+    log:
+        "results/logs/report.log",
+    benchmark:
+        "results/benchmarks/report.tsv"
+    conda:
+        ENVIRONMENT
+    params:
+        code=fingerprint("replirank.report"),
+    script:
+        "../scripts/report.py"

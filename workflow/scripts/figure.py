@@ -1,0 +1,19 @@
+"""Rule figure: one figure of a paper, as PDF and PNG."""
+
+from replirank import papers
+from replirank.atomic import whole
+from replirank.evidence import Evidence
+from replirank.jobs import job
+
+paper, name = snakemake.wildcards.paper, snakemake.wildcards.name
+with job(f"figure {paper}/{name}", snakemake.log[0]):
+    files = {key: snakemake.input[key] for key in ("metrics", "cards", "choices", "history", "paper")}
+    evidence = Evidence.read(**files, config=snakemake.params.config)
+    entry = evidence.paper["figures"][name]
+    figure = papers.maker(paper, "FIGURES", entry["kind"])(entry, evidence)
+    figure.suptitle(entry["title"])
+    with whole(snakemake.output.pdf) as temporary:
+        # Without a date, so that the same results give the same file.
+        figure.savefig(temporary, metadata={"CreationDate": None})
+    with whole(snakemake.output.png) as temporary:
+        figure.savefig(temporary)

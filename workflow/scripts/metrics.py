@@ -1,0 +1,11 @@
+"""Rule metrics: all evaluations in one tidy frame."""
+
+import pandas as pd
+
+from replirank.atomic import whole
+from replirank.jobs import job
+
+with job("metrics", snakemake.log[0]):
+    metrics = pd.concat([pd.read_parquet(path) for path in snakemake.input.pieces], ignore_index=True)
+    with whole(snakemake.output.metrics) as temporary:
+        metrics.to_parquet(temporary, index=False)

@@ -1,0 +1,13 @@
+"""Rule provenance: where the results came from."""
+
+import json
+from pathlib import Path
+
+from replirank.atomic import write_text
+from replirank.jobs import job
+from replirank.provenance import provenance
+
+with job("provenance", snakemake.log[0]):
+    cards = [json.loads(Path(path).read_text()) for path in snakemake.input.cards]
+    found = provenance(snakemake.params.config, cards)
+    write_text(snakemake.output.json, json.dumps(found, indent=2) + "\n")

@@ -1,0 +1,23 @@
+"""Rule report: all tables and figures on one page."""
+
+import json
+from pathlib import Path
+
+import yaml
+
+from replirank.atomic import write_text
+from replirank.jobs import job
+from replirank.report import page
+
+with job("report", snakemake.log[0]):
+    outputs = [Path(path) for path in snakemake.input.outputs]
+    papers = [yaml.safe_load(Path(path).read_text()) for path in snakemake.input.papers]
+    write_text(
+        snakemake.output.html,
+        page(
+            papers,
+            {p["id"]: [o for o in outputs if o.suffix == ".md" and o.parent.name == p["id"]] for p in papers},
+            {p["id"]: [o for o in outputs if o.suffix == ".png" and o.parent.name == p["id"]] for p in papers},
+            json.loads(Path(snakemake.input.provenance).read_text()),
+        ),
+    )

@@ -6,6 +6,7 @@ query's documents in the data, from 1) and score. The test split of every fold m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import NamedTuple
@@ -71,16 +72,32 @@ def read(path: str | PathLike, dataset: Dataset) -> list[Scored]:
 
 def _table(path: str | PathLike) -> pd.DataFrame:
     try:
-        table = pa.csv.read_csv(path, convert_options=pa.csv.ConvertOptions(column_types=COLUMNS, null_values=[]))
-    except pa.ArrowInvalid as error:
+        table = pa.csv.read_csv(
+            path,
+            # With one thread pyarrow says which row is wrong; with blank lines counted, rows are lines.
+            read_options=pa.csv.ReadOptions(use_threads=False),
+            parse_options=pa.csv.ParseOptions(ignore_empty_lines=False),
+            convert_options=pa.csv.ConvertOptions(column_types=COLUMNS, null_values=[]),
+        )
+        names = table.column_names
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        row = re.search(r"Row #(\d+): ", str(error))
         raise ReplirankError(
-            f"this is not a scores file ({error})", path=path, remedy=f"write the columns {', '.join(COLUMNS)}"
+            f"this is not a scores file ({_printable(str(error))})",
+            path=path,
+            line=int(row[1]) if row else None,
+            remedy=f"write the columns {', '.join(COLUMNS)}",
         ) from error
-    if table.column_names != list(COLUMNS):
+    if names != list(COLUMNS):
         raise ReplirankError(
-            f"the columns are {', '.join(table.column_names)}", path=path, remedy=f"they must be {', '.join(COLUMNS)}"
+            f"the columns are {_printable(', '.join(names))}", path=path, remedy=f"they must be {', '.join(COLUMNS)}"
         )
     return table.to_pandas()
+
+
+def _printable(text: str) -> str:
+    """A message that may quote bytes of the file, made fit for a terminal."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
 def _checked(path: str | PathLike, table: pd.DataFrame, dataset: Dataset) -> Iterator[Scored]:

@@ -53,6 +53,7 @@ def train(
     """
     points = grid_points(method, grid)
     trained = Trained([], {}, [], [])
+    plan = method.plan(dataset.split(fold, "train") for fold in range(len(dataset.folds)))
     for fold in range(len(dataset.folds)):
         started = time.perf_counter()
         train_data, vali = dataset.split(fold, "train"), dataset.split(fold, "vali")
@@ -62,7 +63,7 @@ def train(
             seed=derive(seed, *names, fold),
             validate=_validator(vali, f"{convention}.{select_by}"),
             report=lambda text: None,
-            shared=method.share(train_data),
+            shared=method.share(train_data, plan),
         )
         fits, values = [], []
         for number, point in enumerate(points):
@@ -75,8 +76,8 @@ def train(
         _record(trained, dataset, fold, points, fits, values, best, splits)
         trained.choices[-1]["seconds"] = time.perf_counter() - started
         report(f"fold {fold + 1}/{len(dataset.folds)}: chose {_show(points[best])}, validation {values[best]:.4f}")
-    histories = trained.history
-    return trained._replace(history=pd.concat(histories, ignore_index=True) if histories else pd.DataFrame())
+    none = pd.DataFrame(columns=["fold", "point", "chosen"])  # of a method that has no rounds
+    return trained._replace(history=pd.concat(trained.history, ignore_index=True) if trained.history else none)
 
 
 def _fit(method: type[Method], point: Mapping[str, Any], task: Task, report: Callable[[str], None], where: str) -> Fit:
@@ -91,7 +92,16 @@ def _fit(method: type[Method], point: Mapping[str, Any], task: Task, report: Cal
 
 
 def _validator(vali: RankingData, metric: str) -> Callable[[np.ndarray], float]:
-    return lambda scores: float(np.nanmean(graded_metric(scores, vali.labels, vali.offsets, metric)))
+    def validate(scores: np.ndarray) -> float:
+        values = graded_metric(scores, vali.labels, vali.offsets, metric)
+        if np.all(np.isnan(values)):
+            raise ReplirankError(
+                f"no validation query has a {metric}, so nothing can be chosen by it",
+                remedy="set another convention or select_by in config.yaml",
+            )
+        return float(np.nanmean(values))
+
+    return validate
 
 
 def _record(

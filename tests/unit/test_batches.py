@@ -1,6 +1,6 @@
-"""Queries as padded batches: every document once, where it belongs, and little padding."""
+"""Queries as slices by length class: every document where it belongs, few shapes, and little padding."""
 
-from math import inf
+import itertools
 
 import numpy as np
 import pytest
@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from replirank.data.arrays import RankingData
-from replirank.fitting.batches import make_batches, padded_length
+from replirank.fitting.batches import (
+    MOST_CLASSES,
+    LengthClass,
+    common_shapes,
+    covers,
+    fewer_classes,
+    make_batches,
+    natural_class,
+    padded_length,
+)
 
 
 def ranking(*queries):
@@ -25,15 +34,21 @@ def ranking(*queries):
 
 
 def drawn(seed=0, queries=60, longest=200):
+    """Queries of all lengths, some with many relevant documents and some with few."""
     random = np.random.default_rng(seed)
-    return ranking(*(random.integers(0, 3, random.integers(1, longest)) for _ in range(queries)))
+    return ranking(*(random.random(random.integers(1, longest)) < random.random() ** 3 for _ in range(queries)))
 
 
-def unpadded(batches):
-    """The rows and labels of each query in the batches."""
-    for group in batches.classes:
-        for rows, labels, where in zip(group.rows, group.labels, group.where, strict=True):
-            yield rows[where], labels[where]
+def slices(batches):
+    """What a step on each query sees: its class, and the rows (from 0), labels and mask of its slice."""
+    for number, start, length in batches.queries:
+        found = batches.shapes.classes[number]
+        here = slice(start, start + found.length)
+        yield found, batches.features[here, 0] - 1, batches.labels[here], np.arange(found.length) < length
+
+
+def better_than_worst(labels):
+    return int((labels > labels.min()).sum())
 
 
 labels_of_queries = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=40), min_size=1, max_size=12)
@@ -65,6 +80,92 @@ def test_a_padded_length_stays_what_it_is():
         assert padded_length(padded_length(length)) == padded_length(length)
 
 
+# Classes
+
+
+def test_natural_class_has_room_for_the_query():
+    for length in [*range(2, 70), 100, 1000, 1831]:
+        for better in range(1, length):
+            found = natural_class(length, better)
+            assert found.length == padded_length(length)
+            assert better <= found.preferred <= found.length
+
+
+def test_one_relevant_document_needs_an_eighth_of_the_pairs():
+    assert natural_class(100, 1) == natural_class(100, 16) == (128, 128 // 8)
+    assert natural_class(100, 17) == natural_class(100, 64) == (128, 128 // 2)
+    assert natural_class(100, 65) == (128, 128)
+
+
+def test_covers_when_neither_length_nor_preferred_is_less():
+    assert covers(LengthClass(8, 4), LengthClass(8, 4))
+    assert covers(LengthClass(8, 4), LengthClass(6, 3))
+    assert not covers(LengthClass(8, 4), LengthClass(6, 6))
+    assert not covers(LengthClass(8, 8), LengthClass(12, 1))
+
+
+def pairs_computed(classes, queries_of):
+    """How many pairs are computed when every query takes the class that computes the fewest for it."""
+    return sum(
+        count * min(other.length * other.preferred for other in classes if covers(other, found))
+        for found, count in queries_of.items()
+    )
+
+
+counted_classes = st.dictionaries(
+    st.tuples(st.integers(1, 300), st.integers(1, 300)).map(lambda two: natural_class(max(two) + 1, min(two))),
+    st.integers(1, 50),
+    min_size=1,
+    max_size=25,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(counted_classes, st.integers(1, 8))
+def test_fewer_classes_are_few_and_hold_every_query(queries_of, most):
+    classes = fewer_classes(queries_of, most)
+    assert 1 <= len(classes) <= most
+    assert len(set(classes)) == len(classes)
+    for found in queries_of:
+        assert any(covers(other, found) for other in classes)
+    # None is larger than needed.
+    assert max(other.length for other in classes) == max(found.length for found in queries_of)
+    assert max(other.preferred for other in classes) == max(found.preferred for found in queries_of)
+
+
+@settings(max_examples=60, deadline=None)
+@given(counted_classes)
+def test_classes_within_the_limit_stay_as_they_are(queries_of):
+    classes = fewer_classes(queries_of, most=100)
+    assert set(queries_of) <= set(classes)
+    assert len(classes) <= len(queries_of) + 1  # one that covers all
+    assert pairs_computed(classes, queries_of) == pairs_computed(queries_of, queries_of)
+
+
+def test_the_class_that_is_cheapest_to_move_goes():
+    short, middle, long = LengthClass(8, 8), LengthClass(12, 12), LengthClass(128, 128)
+    # 100 queries of 8 cost less in a class of 12 than one of 12 in a class of 128: 100 * (240 - 128) < 1000 * ...
+    assert fewer_classes({short: 100, middle: 1000, long: 1}, most=2) == (middle, long)
+    # Here a single query of 12 does: 1 * (128 * 136 - 12 * 20) < 1000 * (12 * 20 - 8 * 16).
+    assert fewer_classes({short: 1000, middle: 1, long: 1}, most=2) == (short, long)
+    assert fewer_classes({short: 1000, middle: 1, long: 1}, most=1) == (long,)
+
+
+def test_no_classes_of_no_queries():
+    assert fewer_classes({}) == ()
+
+
+def test_more_classes_compute_no_more_pairs():
+    random = np.random.default_rng(0)
+    queries_of = {
+        natural_class(length, int(random.integers(1, length))): int(random.integers(1, 100))
+        for length in random.integers(2, 500, 40).tolist()
+    }
+    computed = [pairs_computed(fewer_classes(queries_of, most), queries_of) for most in range(1, 12)]
+    assert all(more <= less for less, more in itertools.pairwise(computed))
+    assert computed[MOST_CLASSES - 1] < computed[0] / 2  # which is what they are for
+
+
 # What is in the batches
 
 
@@ -78,89 +179,103 @@ def test_each_document_of_each_query_with_a_pair_appears_once_with_its_label(que
         if len(set(data.labels[rows])) > 1
     }
     found = {}
-    for rows, labels in unpadded(make_batches(data)):
-        assert_array_equal(labels, data.labels[rows])
+    for _, rows, labels, where in slices(make_batches(data)):
+        rows = rows[where].astype(int)
+        assert_array_equal(labels[where], data.labels[rows])
         assert tuple(sorted(rows)) not in found
-        found[tuple(sorted(rows))] = list(labels)
+        found[tuple(sorted(rows))] = list(labels[where])
     assert found == expected  # the labels in decreasing order, too
 
 
 def test_documents_of_like_label_keep_their_order():
-    ((rows, labels),) = unpadded(make_batches(ranking([0, 1, 0, 2, 1, 0])))
-    assert_array_equal(labels, [2, 1, 1, 0, 0, 0])
-    assert_array_equal(rows, [3, 1, 4, 0, 2, 5])
+    ((_, rows, labels, where),) = slices(make_batches(ranking([0, 1, 0, 2, 1, 0])))
+    assert_array_equal(labels[where], [2, 1, 1, 0, 0, 0])
+    assert_array_equal(rows[where], [3, 1, 4, 0, 2, 5])
 
 
-def test_padding_points_at_the_empty_row():
+@pytest.mark.parametrize("queries", [[[1, 0]], [[0] * 9 + [1], [1, 0]], [[1, 0], [1] + [0] * 99]])
+def test_slices_end_within_the_arrays(queries):
+    """A slice that ran over the end would be moved back to fit, without a word."""
+    batches = make_batches(ranking(*queries))
+    for found, rows, labels, where in slices(batches):
+        assert len(rows) == len(labels) == len(where) == found.length
+    longest = max(found.length for found in batches.shapes.classes)
+    assert len(batches.features) == len(batches.labels) >= batches.queries[:, 1].max() + longest
+
+
+def test_what_pads_is_empty():
     data = drawn()
     batches = make_batches(data)
-    assert batches.features.shape == (data.documents + 1, 1)
-    assert_array_equal(batches.features[:-1], data.features)
-    assert_array_equal(batches.features[-1], [0])
-    for group in batches.classes:
-        assert group.rows[~group.where].size
-        assert_array_equal(group.rows[~group.where], data.documents)
-        assert_array_equal(group.labels[~group.where], 0)
-        assert (group.rows[group.where] < data.documents).all()
-        # Padding comes last.
-        assert_array_equal(group.where, np.sort(group.where, axis=1)[:, ::-1])
-
-
-def test_a_class_holds_the_queries_of_its_length():
-    batches = make_batches(drawn(1))
-    lengths = [group.rows.shape[1] for group in batches.classes]
-    assert lengths == sorted(set(lengths))
-    for group in batches.classes:
-        assert group.rows.shape == group.labels.shape == group.where.shape
-        assert {padded_length(int(length)) for length in group.where.sum(axis=1)} == {group.rows.shape[1]}
-
-
-def test_padding_of_whole_batches_is_below_a_third():
-    for group in make_batches(drawn(2)).classes:
-        if group.rows.shape[1] > 4:
-            assert (group.where.mean(axis=1) > 2 / 3).all()
+    assert_array_equal(np.sort(batches.features[: data.documents], axis=0), data.features)
+    assert_array_equal(batches.features[data.documents :], 0)
+    assert_array_equal(batches.labels[data.documents :], 0)
 
 
 @settings(max_examples=60, deadline=None)
 @given(labels_of_queries)
 def test_preferred_covers_every_document_that_is_better_than_another(queries):
-    for group in make_batches(ranking(*queries)).classes:
-        (preferred,) = group.preferred.shape
-        assert preferred <= group.rows.shape[1]
-        lowest = np.where(group.where, group.labels, inf).min(axis=1, keepdims=True)
-        better = group.where & (group.labels > lowest)
-        assert not better[:, preferred:].any()
+    for found, _, labels, where in slices(make_batches(ranking(*queries))):
+        assert better_than_worst(labels[where]) <= found.preferred <= found.length
+        assert not (labels > labels[where].min())[where][found.preferred :].any()
 
 
-def test_preferred_is_about_as_many_as_needed():
-    """One relevant document among 100: four rows of the matrix of pairs instead of 128."""
-    (group,) = make_batches(ranking([1] + [0] * 99)).classes
-    assert group.rows.shape == (1, 128)
-    assert group.preferred.shape == (4,)
+def test_each_query_takes_the_first_class_with_room_for_it():
+    batches = make_batches(drawn(1))
+    assert len(batches.shapes.classes) > 1
+    for (number, _, length), (_, _, labels, where) in zip(batches.queries, slices(batches), strict=True):
+        wanted = natural_class(int(length), better_than_worst(labels[where]))
+        assert [covers(found, wanted) for found in batches.shapes.classes].index(True) == number
 
 
-def test_queries_are_listed_by_class_and_place():
-    batches = make_batches(ranking([0, 1], [1] * 5, [2, 0, 0, 0, 0], [1, 0, 0]))
-    assert [group.rows.shape for group in batches.classes] == [(2, 4), (1, 6)]
-    assert_array_equal(batches.queries, [(0, 0), (0, 1), (1, 0)])
+def test_with_as_many_classes_as_there_are_padding_is_below_a_third():
+    """At most six shapes of real data: here all queries keep their own."""
+    batches = make_batches(ranking(*([1] + [0] * (length - 1) for length in (4, 5, 7, 9, 13, 23) for _ in range(3))))
+    assert len(batches.shapes.classes) == 6
+    for *_, where in slices(batches):
+        assert where.mean() > 2 / 3
 
 
 def test_queries_without_a_pair_are_left_out():
     batches = make_batches(ranking([1], [0, 0, 0], [0, 1], [2, 2], [3]))
-    ((rows, labels),) = unpadded(batches)
-    assert_array_equal(rows, [5, 4])
-    assert_array_equal(labels, [1, 0])
+    ((found, rows, labels, where),) = slices(batches)
+    assert found == (4, 2)
+    assert_array_equal(rows[where], [5, 4])
+    assert_array_equal(labels[where], [1, 0])
 
 
 @pytest.mark.parametrize("queries", [[[0]], [[1, 1, 1]], [[0], [2, 2], [1]]])
 def test_data_without_any_pair_has_no_class_and_no_query(queries):
     batches = make_batches(ranking(*queries))
-    assert batches.classes == ()
-    assert batches.queries.shape == (0, 2)  # an order of no queries is still one of pairs
+    assert batches.shapes.classes == ()
+    assert batches.queries.shape == (0, 3)
 
 
 def test_the_types_are_those_that_jax_keeps():
     batches = make_batches(drawn(3))
-    assert batches.features.dtype == np.float32
-    for group in batches.classes:
-        assert (group.rows.dtype, group.labels.dtype, group.where.dtype) == (np.int32, np.float32, bool)
+    assert (batches.features.dtype, batches.labels.dtype) == (np.float32, np.float32)
+    assert batches.queries.dtype == np.int32
+
+
+# Several folds
+
+
+def test_folds_of_other_sizes_have_the_same_shapes():
+    folds = [drawn(4, queries=50), drawn(5, queries=60, longest=90), drawn(6, queries=1), ranking([0, 0])]
+    shapes = common_shapes(iter(folds))
+    assert shapes.documents == max(fold.documents for fold in folds)
+    assert shapes.queries == 60
+    batches = [make_batches(fold, shapes) for fold in folds]
+    assert {each.shapes for each in batches} == {shapes}
+    assert len({(each.features.shape, each.labels.shape) for each in batches}) == 1
+    assert all(len(each.queries) <= shapes.queries for each in batches)
+
+
+def test_in_shared_shapes_each_fold_holds_what_it_holds_alone():
+    folds = [drawn(7), drawn(8, longest=500)]
+    shapes = common_shapes(folds)
+    for fold in folds:
+        alone, shared = slices(make_batches(fold)), slices(make_batches(fold, shapes))
+        for (_, rows, labels, where), (found, others, theirs, there) in zip(alone, shared, strict=True):
+            assert_array_equal(rows[where], others[there])
+            assert_array_equal(labels[where], theirs[there])
+            assert better_than_worst(labels[where]) <= found.preferred

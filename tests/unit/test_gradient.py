@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -18,11 +19,12 @@ from replirank.losses.pairwise import logistic
 from replirank.methods.base import Task
 from replirank.methods.ranknet_linear import RankNetLinear
 from replirank.methods.ranknet_two_layer import RankNetTwoLayer
-from replirank.models import linear
+from replirank.models import linear, two_layer
 from replirank.models.linear import Linear
+from replirank.models.two_layer import TwoLayer
 
 
-def problem(seed=0, lengths=(5, 9, 4, 7, 12, 3), features=3):
+def problem(seed=0, lengths=(9, 12, 10, 6, 11, 5), features=3):
     """Labels that the features explain in part, so that the loss has a minimum."""
     random = np.random.default_rng(seed)
     documents = sum(lengths)
@@ -59,7 +61,14 @@ def least_loss(data):
 
 
 def task(data, validate=lambda scores: 0.0, seed=1, report=lambda text: None, method=RankNetLinear):
-    return Task(train=data, vali=data, seed=seed, validate=validate, report=report, shared=method.share(data))
+    return Task(
+        train=data,
+        vali=data,
+        seed=seed,
+        validate=validate,
+        report=report,
+        shared=method.share(data, method.plan([data])),
+    )
 
 
 def by_training_loss(data):
@@ -86,15 +95,16 @@ def run(loss, *, validate=lambda scores: 0.0, data=None, epochs=6, learning_rate
 
 
 def test_ranknet_linear_reaches_the_minimum_that_scipy_finds():
-    data = problem()
+    """Within 1 part in 10,000: steps on one query after another end near the minimum of the sum, not on it."""
+    data = problem(lengths=(8,) * 30)
     least, weights = least_loss(data)
-    fit = RankNetLinear(learning_rate=0.05, epochs=300).fit(task(data, by_training_loss(data)))
+    fit = RankNetLinear(learning_rate=0.1, epochs=60).fit(task(data, by_training_loss(data)))
     reached, _ = pairwise_logistic(data, fit.model.score(data))
     assert least <= reached <= least * (1 + 1e-4)
     assert_allclose(fit.model.weights, weights, atol=0.02)
 
 
-@pytest.mark.parametrize(("optimizer", "learning_rate"), [("adam", 0.03), ("sgd", 0.02)])
+@pytest.mark.parametrize(("optimizer", "learning_rate"), [("adam", 0.1), ("sgd", 0.04)])
 def test_one_query_is_plain_descent_to_the_minimum(optimizer, learning_rate):
     """With one query an epoch is one step on the whole loss: nothing but float32 is in the way."""
     data = problem(3, lengths=(20,))
@@ -107,12 +117,12 @@ def test_one_query_is_plain_descent_to_the_minimum(optimizer, learning_rate):
         model=lambda weights: Linear(np.asarray(weights)),
         task=task(data, by_training_loss(data)),
         learning_rate=learning_rate,
-        epochs=400,
+        epochs=1000,
         optimizer=optimizer,
     )
     reached, _ = pairwise_logistic(data, fit.model.score(data))
     assert_allclose(reached, least, rtol=1e-6)
-    assert_allclose(fit.model.weights, weights, atol=2e-3)
+    assert_allclose(fit.model.weights, weights, atol=5e-3)  # where the loss is flat to 1e-6 of itself
 
 
 def test_first_step_of_sgd_by_arithmetic():
@@ -236,25 +246,28 @@ def test_a_loss_that_is_no_number_stops_with_a_remedy():
     def no_number(scores, labels, *, where, preferred):
         return jnp.log(scores[0] - 1)
 
-    with pytest.raises(ReplirankError, match="the training loss is nan in epoch 1 at learning rate 0.1") as caught:
+    with pytest.raises(ReplirankError, match=r"the training loss is nan in epoch 1 at learning rate 0\.1\n") as caught:
         run(no_number, apply=ones)
     assert "learning rates" in caught.value.remedy
     assert "config.yaml" in caught.value.remedy
 
 
 def test_divergence_stops_in_the_epoch_it_happens():
-    """The first epoch's loss is finite: the step of 1e38 after it is what is not."""
-    data = problem(lengths=(6,))
-    large = replace(data, features=data.features * 1e30)
-    with pytest.raises(ReplirankError, match="in epoch 2 at learning rate 1e[+]30"):
-        RankNetLinear(learning_rate=1e30, epochs=5).fit(task(large))
+    """The loss of the first epoch is that of zero weights; the step after it leads out of float32."""
+    with pytest.raises(ReplirankError, match=r"the training loss is (nan|inf) in epoch 2 at learning rate 3e\+38"):
+        RankNetLinear(learning_rate=3e38, epochs=5).fit(task(problem(lengths=(6,))))
 
 
-def test_data_without_any_pair_leaves_the_starting_weights():
-    data = replace(problem(), labels=np.zeros(40, dtype=np.float32))
-    for method in (RankNetLinear, RankNetTwoLayer):
-        fit = method(epochs=2).fit(task(data, method=method))
-        assert np.isfinite(fit.model.score(data)).all()
+@pytest.mark.parametrize("method", [RankNetLinear, RankNetTwoLayer])
+def test_data_without_any_pair_leaves_the_starting_weights(method):
+    data = problem()
+    data = replace(data, labels=np.ones_like(data.labels))
+    fit = method(epochs=2).fit(task(data, seed=3, method=method))
+    if method is RankNetLinear:
+        start = Linear(linear.start(3))
+    else:
+        start = TwoLayer(*map(np.asarray, two_layer.start(3, method().units, seed=3)))
+    assert_array_equal(fit.model.score(data), start.score(data))
 
 
 # Again
@@ -272,13 +285,48 @@ def test_same_seed_same_history(method):
 
 
 @pytest.mark.parametrize("method", [RankNetLinear, RankNetTwoLayer])
-def test_folds_and_grid_points_of_like_shape_share_one_compilation(method):
-    """What makes one job per method and data set worth it."""
-    method(epochs=1).fit(task(problem(0), method=method))
-    compiled = gradient._epoch._cache_size()
-    labels = problem(0).labels
-    for seed in (1, 2):
-        # Other features and another order of the queries' lengths: the same shapes.
-        fold = replace(problem(seed), labels=labels)
-        method(epochs=2, learning_rate=0.01 * seed).fit(task(fold, seed=seed, method=method))
-    assert gradient._epoch._cache_size() == compiled
+def test_folds_and_grid_points_share_one_compilation(method):
+    """What makes one job per method and data set worth it. The folds differ in the number of their queries, too."""
+    folds = [problem(0), problem(1, lengths=(9, 5, 6)), problem(2, lengths=(12, 12, 1, 10))]
+    plan = method.plan(iter(folds))
+    gradient._epoch.clear_cache()
+    compiled = []
+
+    def listen(event, duration, **about):
+        if event.endswith("backend_compile_duration") and "_epoch" in about.get("fun_name", ""):
+            compiled.append(about["fun_name"])
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        for seed, fold in enumerate(folds):
+            for learning_rate in (0.1, 0.01):
+                work = replace(task(fold, seed=seed, method=method), shared=method.share(fold, plan))
+                method(epochs=2, learning_rate=learning_rate).fit(work)
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
+    assert compiled == ["jit(_epoch)"]
+
+
+def test_shapes_shared_with_other_folds_change_nothing():
+    fold, other = problem(0), problem(1, lengths=(9, 40))
+    alone = RankNetLinear(epochs=3).fit(task(fold))
+    shapes = RankNetLinear.plan([other, fold])
+    assert shapes.classes != RankNetLinear.plan([fold]).classes
+    together = RankNetLinear(epochs=3).fit(replace(task(fold), shared=RankNetLinear.share(fold, shapes)))
+    assert_allclose(together.history["loss"], alone.history["loss"], rtol=1e-5)
+    assert_allclose(together.model.score(fold), alone.model.score(fold), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("beyond", [0.0, 1e20])
+def test_a_step_sees_nothing_of_the_query_beyond(beyond):
+    """A query of 5 is a slice of 6: the sixth is the first of the next query, which has no pair."""
+    data = problem(lengths=(5,))
+    more = RankingData(
+        features=np.concatenate([data.features, np.full((2, 3), beyond, dtype=np.float32)]),
+        labels=np.concatenate([data.labels, [2, 2]]).astype(np.float32),
+        offsets=np.array([0, 5, 7]),
+        query_ids=np.array([0, 1]),
+    )
+    alone, followed = (RankNetLinear(epochs=20).fit(task(each)) for each in (data, more))
+    assert_allclose(followed.history["loss"], alone.history["loss"], rtol=1e-6)
+    assert_allclose(followed.model.weights, alone.model.weights, rtol=1e-6)

@@ -58,7 +58,7 @@ class Reference(NamedTuple):
 
 
 def over_pairs(risk, C):
-    """By the dual problem, one multiplier for each pair: maximise sum a - |sum a_p d_p|^2 / 2, 0 <= a <= C / queries."""
+    """By the dual problem, a multiplier for each pair: maximise sum a - |sum a_p d_p|^2 / 2, 0 <= a <= C / queries."""
     d = differences(risk)
     a = minimize(
         lambda a: (a @ d) @ (a @ d) / 2 - a.sum(),
@@ -398,3 +398,13 @@ def test_many_documents_in_one_query():
     found = solve(risk, 1e6, gap=1e-6)
     # Every step of 1 / 149 gets a margin of 1.
     assert_allclose(found.w, [count - 1], rtol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_features_of_very_uneven_scale_are_no_obstacle(seed):
+    """Seed 0 is a draw on which a larger ridge in the quadratic problem kept the bounds apart for ever."""
+    random = np.random.default_rng([5, seed])
+    features = random.normal(size=(7, 9)) * 10 ** random.uniform(-2, 4, size=9)
+    risk = PairHinge(features, random.integers(0, 3, 7).astype(float), np.array([0, 7]))
+    margin = maximise_margin(risk, 800.0, Planes(9), gap=1e-3)
+    assert margin.lower_bound <= margin.objective <= margin.lower_bound / (1 - 1e-3)

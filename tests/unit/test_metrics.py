@@ -22,7 +22,7 @@ from replirank.errors import ReplirankError
 from replirank.metrics.conventions import CONVENTIONS, Convention, convention
 from replirank.metrics.per_query import DEPTH, Ranking, evaluate, fold_mean, graded_metric, wrong_pairs
 
-EXACT = dict(rtol=1e-13, atol=0)
+EXACT = {"rtol": 1e-13, "atol": 0}
 LETOR = ("letor3", "letor4")
 LOG = ("burges", "standard")
 every_convention = pytest.mark.parametrize("name", CONVENTIONS)
@@ -124,6 +124,11 @@ def test_err_with_the_best_level_of_the_data_set():
     expected = 1 / 16 + (15 / 16) * (3 / 16) / 3 + (15 / 16) * (13 / 16) * (1 / 16) / 5
     by_hand(one(FIVE, best_label=4), {"err": expected})
     assert one([0, 0, 0])["err"] == 0
+
+
+def test_a_label_above_the_best_level_is_refused():
+    with pytest.raises(ReplirankError, match="label 2"):
+        one(FIVE, best_label=1)
 
 
 def test_err_takes_the_best_level_of_all_queries():
@@ -260,7 +265,7 @@ def test_ndcg_and_map_are_raxs(seed):
 # Against a plain loop, written from the definitions
 
 
-def loop_graded(scores, labels, rules: Convention) -> dict[str, float]:
+def loop_graded(scores, labels, rules: Convention, *, mean_ndcg: bool = True) -> dict[str, float]:
     """Exact sums of fractions, so that any labels will do; only the discounts are floats."""
     n = len(labels)
     ranked = [labels[i] for i in sorted(range(n), key=lambda i: -scores[i])]  # Python's sort is stable
@@ -283,7 +288,8 @@ def loop_graded(scores, labels, rules: Convention) -> dict[str, float]:
         metrics[f"p@{k}"] = 0.0 if short and rules.short_precision == "zero" else sum(relevant[:k]) / k
     precisions = [sum(relevant[: j + 1]) / (j + 1) for j in range(n) if relevant[j]]
     metrics["map"] = math.fsum(precisions) / len(precisions) if precisions else 0.0
-    metrics["mean_ndcg"] = math.fsum(ndcg(k) for k in range(1, n + 1)) / n
+    if mean_ndcg:
+        metrics["mean_ndcg"] = math.fsum(ndcg(k) for k in range(1, n + 1)) / n
     if rules.no_relevant == "left out" and not any(relevant):
         metrics = dict.fromkeys(metrics, nan)
     return metrics
@@ -300,12 +306,13 @@ def loop_pairs(scores, labels) -> float:
 
 
 def loop_err(scores, labels, best_label) -> float:
-    here, total = Fraction(1), Fraction(0)
+    """Quotients of whole numbers, which Python rounds once however long they are."""
+    here, total, whole = 1.0, 0.0, 2 ** int(best_label)
     for rank, i in enumerate(sorted(range(len(labels)), key=lambda i: -scores[i]), 1):
-        stops = (Fraction(2) ** int(labels[i]) - 1) / Fraction(2) ** int(best_label)
-        total += here * stops / rank
-        here *= 1 - stops
-    return float(total)
+        gain = 2 ** int(labels[i]) - 1
+        total += here * (gain / whole) / rank
+        here *= (whole - gain) / whole
+    return total
 
 
 def loop_top10(scores, labels) -> float:
@@ -358,7 +365,7 @@ def test_strict_orders_of_many_documents(longest):
     assert found.notna().all(axis=None)
     for q, (scores, labels) in enumerate(queries):
         for name, rules in CONVENTIONS.items():
-            expected = loop_graded(scores, labels, rules) if len(labels) < 100 else {}
+            expected = loop_graded(scores, labels, rules, mean_ndcg=len(labels) < 100)
             for metric, value in expected.items():
                 assert_allclose(found.loc[q, f"{name}.{metric}"], value, rtol=1e-11, atol=1e-13, err_msg=metric)
         assert_allclose(found.loc[q, "err"], loop_err(scores, labels, longest - 1), rtol=1e-9, atol=1e-13)

@@ -11,7 +11,7 @@ from replirank.jobs import job
 from replirank.seeds import derive
 
 name, params = snakemake.wildcards.dataset, snakemake.params
-with job(f"prepare {name}", snakemake.log[0]) as report:
+with job(f"prepare {name}", snakemake.log[0], every=0) as report:
     prepared = prepare(
         spec(name),
         source=Path(snakemake.input.source[0]) if snakemake.input.source else None,

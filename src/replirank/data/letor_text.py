@@ -12,6 +12,7 @@ recognise, which then goes to the other. A test holds them to the same answer on
 from __future__ import annotations
 
 import io
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from os import PathLike
@@ -28,11 +29,12 @@ from replirank.errors import ReplirankError
 BLOCK = 1 << 24  # bytes read at once: large enough for the fast reader, small enough for any machine
 MOST_FEATURES = 1 << 16  # a larger number is a typing error; as a column it would eat the memory
 LARGEST_QID = 2**63 - 1
-LARGEST_VALUE = float(np.finfo(np.float32).max)
+TOO_LARGE = 2.0**128 - 2.0**103  # the least value that float32 rounds to infinity
 
 _NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _WHOLE = re.compile(rb"\d+")
 _DOCID = re.compile(rb"#\s*docid\s*=\s*(\S+)")
+_UNREADABLE = re.compile(r"[ \t\n\r\f\v]")
 _REGULAR = b"0123456789.:eE+- "
 
 
@@ -72,6 +74,13 @@ def read(path: str | PathLike, *, features: int | None = None) -> RankingData:
     )
 
 
+def line_of(path: str | PathLike, row: int) -> int:
+    """The number of the line that a row of a file came from, both as the reader counts: lines from 1, rows from 0."""
+    with open(path, "rb") as file:
+        numbers = (number for number, line in enumerate(file, 1) if line.partition(b"#")[0].strip())
+        return next(itertools.islice(numbers, row, None))
+
+
 def _blocks(file: io.BufferedReader) -> Iterator[tuple[int, list[bytes]]]:
     """Whole lines in blocks, with the number of each block's first line."""
     first_line, rest = 1, b""
@@ -89,8 +98,11 @@ def _read_block(lines: list[bytes], first_line: int) -> _Block | None:
     label_of: dict[bytes, float] = {}
     qid_of: dict[bytes, int] = {}
     for number, line in enumerate(lines, first_line):
+        line = line.removesuffix(b"\r")
+        if b"\r" in line:
+            return None
         body, _, comment = line.partition(b"#")
-        parts = body.rstrip(b" \t\r").split(b" ", 2)
+        parts = body.rstrip(b" \t").split(b" ", 2)
         if len(parts) != 3:
             if parts == [b""]:
                 continue
@@ -102,9 +114,9 @@ def _read_block(lines: list[bytes], first_line: int) -> _Block | None:
                 return None
             label_of[label] = value
         if qid not in qid_of:
-            if not (qid.startswith(b"qid:") and _WHOLE.fullmatch(qid, 4) and int(qid[4:]) <= LARGEST_QID):
+            if not (qid.startswith(b"qid:") and _WHOLE.fullmatch(qid, 4) and _whole(qid[4:]) <= LARGEST_QID):
                 return None
-            qid_of[qid] = int(qid[4:])
+            qid_of[qid] = _whole(qid[4:])
         labels.append(label_of[label])
         qids.append(qid_of[qid])
         counts.append(rest.count(b":"))
@@ -133,9 +145,9 @@ def _read_block(lines: list[bytes], first_line: int) -> _Block | None:
     first = np.zeros(len(feature), dtype=bool)
     first[(np.cumsum(counts) - counts)[counts > 0]] = True
     increasing = np.all((np.diff(feature) > 0) | first[1:]) if len(feature) else True
-    if len(feature) != counts.sum() or not increasing or not np.all(np.abs(value) <= LARGEST_VALUE):
+    if len(feature) != counts.sum() or not increasing or not np.all(np.abs(value) < TOO_LARGE):
         return None
-    if len(feature) and (feature[first].min() < 1 or feature.max() > MOST_FEATURES):
+    if len(feature) and (feature.min() < 1 or feature.max() > MOST_FEATURES):
         return None
     return _Block(np.array(labels), np.array(qids), counts, feature, value, names, np.array(numbers))
 
@@ -143,14 +155,17 @@ def _read_block(lines: list[bytes], first_line: int) -> _Block | None:
 def _read_lines(lines: Iterable[bytes], first_line: int, path: str | PathLike) -> _Block:
     labels, qids, counts, feature, value, names, numbers = [], [], [], [], [], [], []
     for number, line in enumerate(lines, first_line):
-        body, _, comment = line.partition(b"#")
-        tokens = [token for token in re.split(rb"[ \t]+", body.rstrip(b"\r")) if token]
-        if not tokens:
-            continue
 
         def refuse(what: str, remedy: str, number: int = number) -> ReplirankError:
             return ReplirankError(what, path=path, line=number, remedy=remedy)
 
+        line = line.removesuffix(b"\r")
+        if b"\r" in line:  # in a comment it could hide the next line
+            raise refuse("a carriage return within the line", "end each line with LF or CRLF")
+        body, _, comment = line.partition(b"#")
+        tokens = [token for token in re.split(rb"[ \t]+", body) if token]
+        if not tokens:
+            continue
         label = _number(tokens[0])
         if label is None or label < 0:
             raise refuse(
@@ -162,14 +177,14 @@ def _read_lines(lines: Iterable[bytes], first_line: int, path: str | PathLike) -
                 f"expected qid:<number> after the label, found {_show(tokens[1] if len(tokens) > 1 else b'')}",
                 "write the query's number as in qid:10",
             )
-        if int(tokens[1][4:]) > LARGEST_QID:
+        if _whole(tokens[1][4:]) > LARGEST_QID:
             raise refuse(f"the query number {_show(tokens[1][4:])} does not fit 64 bits", "renumber the queries")
         before = 0
         for token in tokens[2:]:
             name, colon, text = token.partition(b":")
             if not colon or not _WHOLE.fullmatch(name):
                 raise refuse(f"{_show(token)} is not <feature>:<value>", "write each feature as in 7:0.25")
-            column, number_read = int(name), _number(text)
+            column, number_read = _whole(name), _number(text)
             if number_read is None:
                 raise refuse(
                     f"feature {column} has the value {_show(text)}, which is not a finite number",
@@ -185,7 +200,7 @@ def _read_lines(lines: Iterable[bytes], first_line: int, path: str | PathLike) -
             feature.append(column)
             value.append(number_read)
         labels.append(label)
-        qids.append(int(tokens[1][4:]))
+        qids.append(_whole(tokens[1][4:]))
         counts.append(len(tokens) - 2)
         names.append(_docid(comment))
         numbers.append(number)
@@ -205,12 +220,18 @@ def _number(text: bytes) -> float | None:
     if not _NUMBER.fullmatch(text):
         return None
     value = float(text)
-    return value if abs(value) <= LARGEST_VALUE else None
+    return value if abs(value) < TOO_LARGE else None
+
+
+def _whole(digits: bytes) -> int:
+    """Twenty digits are too large for all we read; Python refuses to convert thousands of them."""
+    return int(digits.lstrip(b"0")[:20] or b"0")
 
 
 def _docid(comment: bytes) -> str | None:
     match = _DOCID.match(b"#" + comment) if comment else None
-    return match[1].decode("utf-8", "backslashreplace") if match else None
+    # Bytes that are no text become escapes; NUL is one, and numpy's strings would lose it at their end.
+    return match[1].replace(b"\0", rb"\x00").decode("utf-8", "backslashreplace") if match else None
 
 
 def _show(text: bytes) -> str:
@@ -237,9 +258,10 @@ def _queries(block: _Block, path: str | PathLike) -> tuple[np.ndarray, np.ndarra
 def _dense(block: _Block, features: int | None, path: str | PathLike) -> np.ndarray:
     widest = int(block.feature.max(initial=0))
     if features is not None and widest > features:
-        line = np.repeat(block.line_numbers, block.counts)[np.argmax(block.feature > features)]
+        first = np.argmax(block.feature > features)
+        line = np.repeat(block.line_numbers, block.counts)[first]
         raise ReplirankError(
-            f"feature {widest} in a data set of {features} features",
+            f"feature {block.feature[first]} in a data set of {features} features",
             path=path,
             line=int(line),
             remedy="is this the right data set?",
@@ -261,6 +283,10 @@ def _document_ids(names: list[str | None]) -> np.ndarray | None:
 
 def write(path: str | PathLike, data: RankingData) -> None:
     """Write LETOR text with every feature named, so that any program reads it; `read` gives the same data back."""
+    if data.document_ids is not None and (bad := [name for name in data.document_ids if _UNREADABLE.search(name)]):
+        raise ReplirankError(
+            f"the document id {_show(bad[0].encode())} holds white space", path=path, remedy="ids are single words"
+        )
     names = "".join(f" {column}:%.9g" for column in range(1, data.features.shape[1] + 1))
     with whole(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
         for query, rows in zip(data.query_ids, data, strict=True):

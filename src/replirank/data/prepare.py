@@ -67,7 +67,7 @@ def prepare(
             f"{spec.title} was not found, and config.yaml says on_missing: fail",
             remedy=f"put its folder or archive ({', '.join(spec.names)}) into data/ or $LETOR_HOME",
         )
-    check(spec, dataset, counts=origin in ("real", "rebuilt"))
+    check(spec, dataset, counts=origin in ("real", "rebuilt"), source=source)
     return Prepared(dataset, card(spec, dataset, origin, source))
 
 
@@ -106,11 +106,21 @@ def read_source(spec: Spec, source: Path, report: Callable[[str], None]) -> tupl
     else:
         with tempfile.TemporaryDirectory(prefix="replirank-") as temporary:
             folder = unpack(source, Path(temporary) / "unpacked")
-            dataset = read_layout(spec, find_layout(folder, spec.names), shown=(folder, source))
+            try:
+                layout = find_layout(folder, spec.names)
+            except ReplirankError as error:
+                name = _member(Path(error.path), (folder, source))
+                raise ReplirankError(error.what, path=name, remedy=error.remedy) from error
+            dataset = read_layout(spec, layout, shown=(folder, source))
     ids = dataset.data.document_ids
     # The copies of MQ2007 that were put together again mark the documents whose names could not be recovered.
     placeholders = ids is not None and np.any(np.char.startswith(ids, "NA-"))
     return dataset, "rebuilt" if spec.rebuilt or placeholders else "real"
+
+
+def _member(path: Path, shown: tuple[Path, Path] | None) -> str:
+    """A file as messages name it: one that was unpacked lies in an archive, not in a temporary folder."""
+    return f"{shown[1]}!{path.relative_to(shown[0])}" if shown else str(path)
 
 
 def read_layout(spec: Spec, layout: Layout, shown: tuple[Path, Path] | None = None) -> Dataset:
@@ -143,12 +153,12 @@ class _Collector:
 
     def read(self, path: Path) -> np.ndarray:
         """The positions of this file's queries."""
-        name = f"{self.shown[1]}!{path.relative_to(self.shown[0])}" if self.shown else str(path)
+        name = _member(path, self.shown)
         try:
             data = letor_text.read(path)
         except ReplirankError as error:
             raise ReplirankError(error.what, path=name, line=error.line, remedy=error.remedy) from error
-        self._check_rows(data, name)
+        self._check_rows(data, path, name)
         positions, fresh = [], []
         for place, (query, rows) in enumerate(zip(data.query_ids.tolist(), data, strict=True)):
             digest = hashlib.blake2b(data.features[rows].tobytes() + data.labels[rows].tobytes()).digest()
@@ -160,7 +170,7 @@ class _Collector:
                 raise ReplirankError(
                     f"query {query} differs from the same query in another file",
                     path=name,
-                    line=rows.start + 1,
+                    line=letor_text.line_of(path, rows.start),
                     remedy="the folds were mixed up or edited: fetch the data again",
                 )
             positions.append(position)
@@ -168,20 +178,20 @@ class _Collector:
             self.pieces.append(data.take(fresh))
         return np.array(positions, dtype=np.int64)
 
-    def _check_rows(self, data: RankingData, name: str) -> None:
+    def _check_rows(self, data: RankingData, path: Path, name: str) -> None:
         width, levels = data.features.shape[1], self.spec.levels
-        if width != self.spec.features:
+        if width != self.spec.features:  # lines may be sparse, but a feature in no line of a file is one that was lost
             raise ReplirankError(
                 f"{self.spec.title} has {self.spec.features} features, this file names {width}",
                 path=name,
-                remedy="is it the right data set and version, and copied whole?",
+                remedy="is it the right data set and version? A last feature that is 0 throughout must be named once",
             )
         if levels is not None and not np.all(known := np.isin(data.labels, levels)):
             row = int(np.argmin(known))
             raise ReplirankError(
                 f"label {data.labels[row]:g}, but {self.spec.title} has only {', '.join(f'{x:g}' for x in levels)}",
                 path=name,
-                line=row + 1,
+                line=letor_text.line_of(path, row),
                 remedy="is it the right data set and version?",
             )
 
@@ -198,11 +208,12 @@ class _Collector:
         )
 
 
-def check(spec: Spec, dataset: Dataset, *, counts: bool) -> None:
+def check(spec: Spec, dataset: Dataset, *, counts: bool, source: Path | None = None) -> None:
     """What every data set must fulfil, and what is known of this one."""
 
     def refuse(what: str) -> ReplirankError:
-        return ReplirankError(f"{spec.title}: {what}", remedy="the copy is incomplete or mixed up: fetch it again")
+        remedy = "the copy is incomplete or mixed up: fetch it again"
+        return ReplirankError(f"{spec.title}: {what}", path=source, remedy=remedy)
 
     data, folds = dataset.data, dataset.folds
     if len(folds) != spec.folds:
@@ -247,7 +258,8 @@ def card(spec: Spec, dataset: Dataset, origin: Origin, source: Path | None) -> d
         "id": spec.id,
         "title": spec.title,
         "origin": origin,
-        "note": spec.note,
+        # What is true of the real set is not said of its stand-in.
+        "note": spec.note if spec.made or origin != "simulated" else "",
         "source": None if source is None else str(source),
         "checksum": checksum,
         "original_bytes": spec.checksum is not None and checksum == spec.checksum,

@@ -1,37 +1,40 @@
-"""Queries as padded batches by length class, so that jitted code sees few shapes and padding stays below a third."""
+"""Queries as slices of flat arrays by length class, so that jitted code sees few shapes and little padding.
+
+The documents of a query stand together, sorted by decreasing label. A step on a query takes a slice as long as its
+class from where the query starts; what is beyond the query's end belongs to the next one and is masked.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from replirank.data.arrays import RankingData
 
+MOST_CLASSES = 6
+
 
 class LengthClass(NamedTuple):
-    """Queries of about one length: row numbers into the data's features, padded with the number of an empty row.
+    length: int
+    preferred: int  # how many of the first documents can be the better one of a pair
 
-    Documents are sorted by decreasing label; `preferred` says, by its shape alone, how many of the first documents
-    can be the better one of a pair (its values are not used).
-    """
 
-    rows: np.ndarray  # (queries, length) int32
-    labels: np.ndarray  # (queries, length) float32
-    where: np.ndarray  # (queries, length) bool
-    preferred: np.ndarray  # (preferred,)
+class Shapes(NamedTuple):
+    """What the training sets of all folds have in common, so that they share one compilation."""
+
+    classes: tuple[LengthClass, ...]
+    documents: int
+    queries: int
 
 
 class Batches(NamedTuple):
-    features: np.ndarray  # (documents + 1, features), the last row empty
-    classes: tuple[LengthClass, ...]
-
-    @property
-    def queries(self) -> np.ndarray:
-        """(queries, 2): the class of each query, and its place there."""
-        return np.array(
-            [(number, place) for number, group in enumerate(self.classes) for place in range(group.labels.shape[0])]
-        )
+    features: np.ndarray  # (documents + padding, features)
+    labels: np.ndarray  # (documents + padding,)
+    queries: np.ndarray  # (queries, 3): the number of its class, its first document, its length
+    shapes: Shapes
 
 
 def padded_length(length: int) -> int:
@@ -44,25 +47,81 @@ def padded_length(length: int) -> int:
     return power * 3 // 4 if length <= power * 3 // 4 and power > 4 else power
 
 
-def make_batches(data: RankingData) -> Batches:
-    """Batches of the queries that have a pair: the others teach nothing, and a step on them only repeats the last."""
-    lengths = data.lengths
-    lowest = np.minimum.reduceat(data.labels, data.offsets[:-1])
-    highest = np.maximum.reduceat(data.labels, data.offsets[:-1])
-    above_lowest = np.add.reduceat(data.labels > lowest[data.query_of], data.offsets[:-1], dtype=np.int64)
-    order = np.lexsort((-data.labels, data.query_of))
-    padded = np.array([padded_length(int(length)) for length in lengths])
-    usable = highest > lowest
+def natural_class(length: int, better: int) -> LengthClass:
+    """The class of a query with so many documents, of which so many are better than its worst."""
+    padded = padded_length(length)
+    return LengthClass(padded, next(rows for rows in (padded // 8, padded // 2, padded) if better <= rows))
 
-    classes = []
-    for length in np.unique(padded[usable]):
-        members = np.flatnonzero(usable & (padded == length))
-        place = np.arange(length)
-        where = place < lengths[members, None]
-        at = np.minimum(data.offsets[members, None] + place, data.documents - 1)
-        rows = np.where(where, order[at], data.documents).astype(np.int32)
-        labels = np.where(where, data.labels[order[at]], 0).astype(np.float32)
-        preferred = min(padded_length(int(above_lowest[members].max())), int(length))
-        classes.append(LengthClass(rows, labels, where, np.zeros(preferred, dtype=np.int8)))
-    empty = np.zeros((1, data.features.shape[1]), dtype=np.float32)
-    return Batches(np.concatenate([data.features, empty]), tuple(classes))
+
+def _natural_classes(data: RankingData) -> list[LengthClass | None]:
+    """The class of each query; None without a pair: it teaches nothing, and a step on it only repeats the last."""
+    lowest = np.minimum.reduceat(data.labels, data.offsets[:-1])
+    better = np.add.reduceat(data.labels > lowest[data.query_of], data.offsets[:-1], dtype=np.int64)
+    return [
+        natural_class(length, count) if count else None
+        for length, count in zip(data.lengths.tolist(), better.tolist(), strict=True)
+    ]
+
+
+def common_shapes(trains: Iterable[RankingData]) -> Shapes:
+    """Shapes that all these training sets fit into."""
+    queries_of: Counter[LengthClass] = Counter()
+    documents = queries = 0
+    for train in trains:
+        queries_of.update(found for found in _natural_classes(train) if found)
+        documents, queries = max(documents, train.documents), max(queries, train.queries)
+    return Shapes(fewer_classes(queries_of), documents, queries)
+
+
+def fewer_classes(queries_of: Mapping[LengthClass, int], most: int = MOST_CLASSES) -> tuple[LengthClass, ...]:
+    """At most so many classes that hold all of these: each costs half a second of compilation.
+
+    One class covers all. Then that one goes, again and again, whose queries are cheapest to move to another.
+    """
+    if not queries_of:
+        return ()
+    kept = {*queries_of, LengthClass(*map(max, zip(*queries_of, strict=True)))}
+    while len(kept) > most:
+        costs = {
+            left_out: sum(
+                count * min(_cost(other) for other in kept - {left_out} if covers(other, found))
+                for found, count in queries_of.items()
+            )
+            for left_out in kept
+            if any(covers(other, left_out) for other in kept - {left_out})
+        }
+        kept.remove(min(sorted(costs), key=costs.__getitem__))
+    return tuple(sorted(kept, key=_cost))
+
+
+def covers(one: LengthClass, other: LengthClass) -> bool:
+    return one.length >= other.length and one.preferred >= other.preferred
+
+
+def _cost(found: LengthClass) -> int:
+    """Of a step: the matrix of pairs, and the scores, which are worth some pairs each."""
+    return found.length * (found.preferred + 8)
+
+
+def make_batches(data: RankingData, shapes: Shapes | None = None) -> Batches:
+    """The batches of a training set, in the shapes that it shares with others, where these are given."""
+    shapes = shapes or common_shapes([data])
+    # The classes are sorted by cost: the first that covers is the cheapest.
+    natural = _natural_classes(data)
+    number_of = {
+        wanted: next(number for number, found in enumerate(shapes.classes) if covers(found, wanted))
+        for wanted in set(natural) - {None}
+    }
+    order = np.lexsort((-data.labels, data.query_of))
+    padding = shapes.documents - data.documents + max((found.length for found in shapes.classes), default=0)
+    queries = [
+        (number_of[found], start, length)
+        for found, start, length in zip(natural, data.offsets[:-1].tolist(), data.lengths.tolist(), strict=True)
+        if found
+    ]
+    return Batches(
+        features=np.pad(data.features[order], ((0, padding), (0, 0))),
+        labels=np.pad(data.labels[order], (0, padding)),
+        queries=np.array(queries, dtype=np.int32).reshape(-1, 3),
+        shapes=shapes,
+    )

@@ -18,7 +18,7 @@ import optax
 import pandas as pd
 
 from replirank.errors import ReplirankError
-from replirank.fitting.batches import Batches, LengthClass
+from replirank.fitting.batches import Batches
 from replirank.fitting.task import Fit, Task
 from replirank.models.base import Model
 
@@ -60,16 +60,20 @@ def descend(
     The learning rate is halved after an epoch whose mean loss is above that of the epoch before (ranknet2005,
     section 5.1). `model` turns parameters into what scores the validation queries and is kept.
     """
-    state = OPTIMIZERS[optimizer].init(params)
+    state = jax.jit(OPTIMIZERS[optimizer].init)(params)
     random, queries = np.random.default_rng(task.seed), batches.queries
+    step_through = partial(_epoch, classes=batches.shapes.classes, loss=loss, apply=apply, optimizer=optimizer)
     best, best_value = None, -np.inf
     history: list[Epoch] = []
     for epoch in range(1, epochs + 1):
-        order = random.permutation(queries)
-        params, state, total = _epoch(
-            params, state, batches, order, learning_rate, loss=loss, apply=apply, optimizer=optimizer
-        )
-        mean = float(total) / max(len(queries), 1)
+        mean = 0.0
+        if len(queries):
+            order = np.zeros((batches.shapes.queries, queries.shape[1]), dtype=np.int32)
+            order[: len(queries)] = random.permutation(queries)
+            params, state, total = step_through(
+                params, state, batches.features, batches.labels, order, len(queries), learning_rate
+            )
+            mean = float(total) / len(queries)
         if not np.isfinite(mean):
             raise ReplirankError(
                 f"the training loss is {mean} in epoch {epoch} at learning rate {learning_rate:g}",
@@ -86,27 +90,30 @@ def descend(
     return Fit(best, pd.DataFrame(history))
 
 
-@partial(jax.jit, static_argnames=("loss", "apply", "optimizer"))
-def _epoch(params, state, batches: Batches, order, learning_rate, *, loss, apply, optimizer):
-    features = batches.features
+@partial(jax.jit, static_argnames=("classes", "loss", "apply", "optimizer"))
+def _epoch(params, state, features, labels, order, count, learning_rate, *, classes, loss, apply, optimizer):
+    def step_on(length: int, preferred: int):
+        def query_loss(params, start, documents):
+            def here(flat):
+                return jax.lax.dynamic_slice_in_dim(flat, start, length)
 
-    def step_on(group: LengthClass):
-        def query_loss(params, place):
-            scores = apply(params, features[group.rows[place]])
-            return loss(scores, group.labels[place], where=group.where[place], preferred=group.preferred.shape[0])
+            where = jnp.arange(length) < documents
+            return loss(apply(params, here(features)), here(labels), where=where, preferred=preferred)
 
-        def step(carry, place):
+        def step(carry, start, documents):
             params, state, total = carry
-            value, gradient = jax.value_and_grad(query_loss)(params, place)
+            value, gradient = jax.value_and_grad(query_loss)(params, start, documents)
             updates, state = OPTIMIZERS[optimizer].update(gradient, state, params)
             params = jax.tree.map(lambda p, u: p - learning_rate * u, params, updates)
             return params, state, total + value
 
         return step
 
-    steps = [step_on(group) for group in batches.classes]
+    steps = [step_on(*found) for found in classes]
 
     def body(i, carry):
-        return jax.lax.switch(order[i, 0], steps, carry, order[i, 1])
+        number, start, documents = order[i]
+        return jax.lax.switch(number, steps, carry, start, documents)
 
-    return jax.lax.fori_loop(0, order.shape[0], body, (params, state, jnp.zeros(())))
+    # The number of queries is a value, not a shape: folds of other sizes run the same code.
+    return jax.lax.fori_loop(0, count, body, (params, state, jnp.zeros(())))

@@ -101,7 +101,7 @@ def simplex_quadratic(gram: np.ndarray, linear: np.ndarray, start: np.ndarray) -
     support = np.flatnonzero(a > 0)
     scale = np.trace(gram) / len(gram) or 1.0
     for _ in range(100 * len(a)):
-        ridge = 1e-12 * scale * np.eye(len(support))  # tangents may repeat each other
+        ridge = 1e-15 * scale * np.eye(len(support))  # tangents may repeat each other
         target = _on_support(gram[np.ix_(support, support)] + ridge, linear[support], total)
         if np.all(target >= 0):
             a[:] = 0

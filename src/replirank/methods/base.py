@@ -7,7 +7,7 @@ conformance suite (tests/conformance) runs over every method found.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -26,8 +26,13 @@ class Method(ABC):
     grid: ClassVar[Mapping[str, Sequence]] = {}  # what validation chooses from, unless config.yaml says other
 
     @classmethod
-    def share(cls, train: RankingData) -> Any:
-        """Whatever all grid points of a fold can share (pairs, padded batches, bins). It is passed on in the task."""
+    def plan(cls, trains: Iterable[RankingData]) -> Any:
+        """Whatever all folds of a data set can share: the shapes of jitted code. It is passed on to `share`."""
+        return None
+
+    @classmethod
+    def share(cls, train: RankingData, plan: Any = None) -> Any:
+        """Whatever all grid points of a fold can share (pairs, batches, bins). It is passed on in the task."""
         return None
 
     @abstractmethod

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import jax
 import numpy as np
 
-from replirank.data.arrays import RankingData
-from replirank.fitting.batches import Batches, make_batches
+from replirank.fitting.batches import common_shapes, make_batches
 from replirank.fitting.gradient import descend
 from replirank.losses.pairwise import logistic
 from replirank.methods.base import Fit, Method, Task
@@ -23,15 +21,14 @@ class RankNetLinear(Method):
     title = "RankNet, linear"
     grid = {"learning_rate": (0.0001, 0.001, 0.01)}
 
-    @classmethod
-    def share(cls, train: RankingData) -> Batches:
-        return make_batches(train)
+    plan = staticmethod(common_shapes)
+    share = staticmethod(make_batches)
 
     def fit(self, task: Task) -> Fit:
         return descend(
             logistic,
             linear.apply,
-            linear.start(jax.random.key(task.seed), task.train.features.shape[1]),
+            linear.start(task.train.features.shape[1]),
             task.shared,
             model=lambda weights: linear.Linear(np.asarray(weights)),
             task=task,

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import jax
 import numpy as np
 
-from replirank.data.arrays import RankingData
-from replirank.fitting.batches import Batches, make_batches
+from replirank.fitting.batches import common_shapes, make_batches
 from replirank.fitting.gradient import descend
 from replirank.losses.pairwise import logistic
 from replirank.methods.base import Fit, Method, Task
@@ -24,15 +22,14 @@ class RankNetTwoLayer(Method):
     title = "RankNet, two-layer"
     grid = {"learning_rate": (0.0001, 0.001, 0.01)}
 
-    @classmethod
-    def share(cls, train: RankingData) -> Batches:
-        return make_batches(train)
+    plan = staticmethod(common_shapes)
+    share = staticmethod(make_batches)
 
     def fit(self, task: Task) -> Fit:
         return descend(
             logistic,
             two_layer.apply,
-            two_layer.start(jax.random.key(task.seed), task.train.features.shape[1], self.units),
+            two_layer.start(task.train.features.shape[1], self.units, seed=task.seed),
             task.shared,
             model=lambda weights: two_layer.TwoLayer(*map(np.asarray, weights)),
             task=task,

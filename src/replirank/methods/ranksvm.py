@@ -19,7 +19,7 @@ class RankSVM(Method):
     grid = {"C": (0.001, 0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)}
 
     @classmethod
-    def share(cls, train: RankingData) -> tuple[PairHinge, Planes]:
+    def share(cls, train: RankingData, plan: None = None) -> tuple[PairHinge, Planes]:
         return PairHinge(train.features, train.labels, train.offsets), Planes(train.features.shape[1])
 
     def fit(self, task: Task) -> Fit:

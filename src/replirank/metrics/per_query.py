@@ -79,6 +79,7 @@ class Ranking:
         self.order = self.sorted_by(-self.scores)
         self.ranked = self.labels[self.order]
         self.ideal = self.labels[self.sorted_by(-self.labels)]
+        self.highest = self.ideal[offsets[:-1]]
         self.relevant = np.add.reduceat(self.labels > 0, offsets[:-1], dtype=np.int64)
 
     def sorted_by(self, *keys: np.ndarray) -> np.ndarray:
@@ -102,8 +103,10 @@ class Ranking:
         return np.add.reduceat(values, self.offsets[:-1]) / self.lengths
 
 
-def gain(labels: np.ndarray) -> np.ndarray:
-    return np.exp2(labels) - 1
+def scaled_gain(labels: np.ndarray, best: np.ndarray | float) -> np.ndarray:
+    """The gain 2^label - 1 over 2^best. So the labels of strict orders, up to 1,830, do not overflow, and a query's
+    running sums are not drowned by those of its neighbours; the scale cancels in NDCG."""
+    return np.exp2(labels - best) - np.exp2(-best)
 
 
 def _graded(ranking: Ranking, convention: Convention) -> dict[str, np.ndarray]:
@@ -111,8 +114,9 @@ def _graded(ranking: Ranking, convention: Convention) -> dict[str, np.ndarray]:
     short = ranking.lengths[:, None] < positions
 
     discounts = convention.discounts(DEPTH)
-    dcg = np.cumsum(gain(ranking.top(ranking.ranked, DEPTH)) * discounts, axis=1)
-    best = np.cumsum(gain(ranking.top(ranking.ideal, DEPTH)) * discounts, axis=1)
+    highest = ranking.highest[:, None]
+    dcg = np.cumsum(scaled_gain(ranking.top(ranking.ranked, DEPTH), highest) * discounts, axis=1)
+    best = np.cumsum(scaled_gain(ranking.top(ranking.ideal, DEPTH), highest) * discounts, axis=1)
     ndcg = np.divide(dcg, best, out=np.zeros_like(dcg), where=best > 0)
     if convention.short_ndcg == "zero":
         ndcg[short] = 0
@@ -142,8 +146,9 @@ def average_precision(ranking: Ranking) -> np.ndarray:
 def mean_ndcg(ranking: Ranking, convention: Convention) -> np.ndarray:
     """LETOR 4.0's MeanNDCG: the mean of NDCG@k over all positions of the list."""
     discounts = convention.discounts(int(ranking.lengths.max()))[ranking.rank]
-    dcg = ranking.cumulated(gain(ranking.ranked) * discounts)
-    best = ranking.cumulated(gain(ranking.ideal) * discounts)
+    highest = ranking.highest[ranking.query_of]
+    dcg = ranking.cumulated(scaled_gain(ranking.ranked, highest) * discounts)
+    best = ranking.cumulated(scaled_gain(ranking.ideal, highest) * discounts)
     # Running sums are differences of long sums: where nothing is relevant, that leaves dust instead of 0.
     barren = np.repeat(ranking.relevant == 0, ranking.lengths)
     ndcg = np.divide(dcg, best, out=np.zeros_like(dcg), where=~barren)
@@ -152,8 +157,14 @@ def mean_ndcg(ranking: Ranking, convention: Convention) -> np.ndarray:
 
 def expected_reciprocal_rank(ranking: Ranking, best_label: float) -> np.ndarray:
     """Chapelle et al. (2009): a user stops at rank r with probability gain / 2^best_label and is then worth 1 / r."""
-    stops = gain(ranking.ranked) / np.exp2(best_label)
-    # The probability of coming as far, as a product, is a running sum of logarithms; stops < 1 always.
+    if ranking.highest.max() > best_label:
+        raise ReplirankError(
+            f"label {ranking.highest.max():g} is above the best level {best_label:g}",
+            remedy="give the highest level of the whole data set",
+        )
+    # 1 - 2^-54 is 1 as a float.
+    stops = np.minimum(scaled_gain(ranking.ranked, best_label), np.nextafter(1, 0))
+    # The probability of coming as far, as a product, is a running sum of logarithms.
     comes = np.exp(ranking.cumulated(np.log1p(-stops)) - np.log1p(-stops))
     return np.add.reduceat(comes * stops / (ranking.rank + 1), ranking.offsets[:-1])
 

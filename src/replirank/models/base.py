@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields
@@ -30,6 +32,13 @@ class Model(ABC):
         """A score for each document: the higher, the earlier it is ranked."""
 
 
+def _import_all_kinds() -> None:
+    """A model names itself when its module is imported; a file is found by being in this folder."""
+    package = importlib.import_module(__package__)
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{__package__}.{module.name}")
+
+
 def save(path: str | PathLike, models: Mapping[str, Model]) -> None:
     """Keep named models (one for each fold) in one file."""
     arrays = {}
@@ -42,8 +51,7 @@ def save(path: str | PathLike, models: Mapping[str, Model]) -> None:
 
 
 def load(path: str | PathLike) -> dict[str, Model]:
-    import replirank.models.all  # noqa: F401 - so that every kind is known
-
+    _import_all_kinds()
     grouped: dict[str, dict[str, np.ndarray]] = {}
     with np.load(path, allow_pickle=False) as stored:
         for key in stored.files:

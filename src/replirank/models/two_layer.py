@@ -33,14 +33,17 @@ class TwoLayer(Model):
         return np.einsum("nu,u->n", np.tanh(activation), self.output.astype(np.float64))
 
 
-def start(key: jax.Array, features: int, units: int) -> Weights:
-    """Uniform, with a spread that keeps the units out of saturation whatever the number of inputs."""
-    hidden, output = jax.random.split(key)
+def start(features: int, units: int, *, seed: int) -> Weights:
+    """Uniform, with a spread that keeps the units out of saturation whatever the number of inputs.
+
+    Drawn by NumPy, since JAX would compile its generator for seconds to draw these few numbers.
+    """
+    random = np.random.default_rng(seed)
     spread = (3 / features) ** 0.5
     return Weights(
-        hidden=jax.random.uniform(hidden, (features, units), minval=-spread, maxval=spread),
-        offsets=jnp.zeros(units),
-        output=jax.random.uniform(output, (units,), minval=-0.1, maxval=0.1),
+        hidden=random.uniform(-spread, spread, (features, units)).astype(np.float32),
+        offsets=np.zeros(units, dtype=np.float32),
+        output=random.uniform(-0.1, 0.1, units).astype(np.float32),
     )
 
 

@@ -67,41 +67,31 @@ def comparison_table(entry: Entry, evidence: Evidence) -> Table:
     dataset = entry["dataset"]
     name = evidence.convention(dataset)
     means = evidence.means(dataset, [f"{name}.{metric}" for metric in entry["metrics"]])
-    published = {
-        (value["method"], metric): number
-        for value in evidence.paper["published"]
-        if value["dataset"] == dataset and value["convention"] == name
-        for metric, number in value["values"].items()
-    }
+    # Published values are for real data: beside simulated ones they would only mislead.
     comparable = evidence.origin(dataset) in ("real", "rebuilt")
-    rows, signed = [], []
+    sources = [
+        value
+        for value in evidence.paper["published"]
+        if comparable and value["dataset"] == dataset and value["convention"] == name
+    ]
+    published = {(value["method"], metric): number for value in sources for metric, number in value["values"].items()}
+    rows = []
     for method in evidence.methods:
         row = {"data": evidence.origin(dataset), "method": evidence.title(method)}
         for metric in entry["metrics"]:
             ours = float(means.loc[method, f"{name}.{metric}"])
             row[shown(metric)] = ours
             if any(metric == known for _, known in published):
-                value = published.get((method, metric), np.nan) if comparable else np.nan
-                row[f"{shown(metric)} published"] = value
+                row[f"{shown(metric)} published"] = value = published.get((method, metric), np.nan)
                 row[f"{shown(metric)} difference"] = ours - value
-                signed.append(f"{shown(metric)} difference")
         rows.append(row)
     notes = [
         f"Convention {name}: {convention(name).says}. Means over the queries of a fold, then over folds.",
         *evidence.notes([dataset]),
-        *(f"Published {value['as']}: {value['source']}." for value in _sources(evidence, dataset, name)),
+        *(f"Published {value['as']}: {value['source']}." for value in sources if value["method"] in evidence.methods),
     ]
-    if not comparable and published:
-        notes.append("Published values are for the real data and are therefore not shown here.")
+    signed = [f"{shown(metric)} difference" for metric in entry["metrics"]]
     return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(rows), notes, signed=signed)
-
-
-def _sources(evidence: Evidence, dataset: str, name: str) -> list[Mapping[str, Any]]:
-    return [
-        value
-        for value in evidence.paper["published"]
-        if value["dataset"] == dataset and value["convention"] == name and value["method"] in evidence.methods
-    ]
 
 
 def significance_table(entry: Entry, evidence: Evidence) -> Table:
@@ -219,6 +209,8 @@ def curves_figure(entry: Entry, evidence: Evidence) -> Figure:
                 axis.plot(mean.index, mean, label=evidence.title(method), **look)
         left.set(title=evidence.label(dataset), xlabel="epoch", ylabel="training loss per query")
         left.set_yscale("log")
+        for which in (left.yaxis.set_major_formatter, left.yaxis.set_minor_formatter):
+            which("{x:g}")  # 60, not 6 × 10¹
         select = {shown(evidence.config["methods"][method]["select_by"]) for method in names}
         right.set(title=evidence.label(dataset), xlabel="epoch", ylabel=f"validation {', '.join(sorted(select))}")
     legend_below(figure, axes[0])

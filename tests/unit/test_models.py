@@ -1,0 +1,192 @@
+"""Scoring functions: kept, loaded, and the same for a document whatever stands around it."""
+
+import importlib
+import pkgutil
+import zipfile
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import replirank.models
+from replirank.data.arrays import RankingData
+from replirank.errors import ReplirankError
+from replirank.models import linear, two_layer
+from replirank.models.base import Model, load, save
+from replirank.models.linear import Linear
+from replirank.models.two_layer import TwoLayer, Weights
+
+
+def ranking(features):
+    """One query of documents with these features."""
+    features = np.asarray(features, dtype=np.float32)
+    count = len(features)
+    return RankingData(features, np.zeros(count, dtype=np.float32), np.array([0, count]), np.array([1]))
+
+
+def documents(count, features, seed=0):
+    return np.random.default_rng(seed).normal(size=(count, features)).astype(np.float32)
+
+
+def a_linear(features, seed=1):
+    return Linear(np.random.default_rng(seed).normal(size=features))
+
+
+def a_two_layer(features, seed=1, units=10):
+    random = np.random.default_rng(seed)
+    shapes = (features, units), (units,), (units,)
+    return TwoLayer(*(random.normal(size=shape).astype(np.float32) for shape in shapes))
+
+
+EXAMPLES = {"linear": a_linear, "two_layer": a_two_layer}  # kind -> a model for so many features
+
+every_kind = pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES.keys())
+
+
+def test_every_kind_has_an_example_here():
+    """A new model is a new line in EXAMPLES."""
+    for module in pkgutil.iter_modules(replirank.models.__path__, "replirank.models."):
+        importlib.import_module(module.name)
+    kinds = {kind for kind, model in Model.kinds.items() if model.__module__.startswith("replirank.")}
+    assert kinds == set(EXAMPLES)
+
+
+# By arithmetic
+
+
+def test_linear_by_arithmetic():
+    assert_array_equal(Linear(np.array([2.0, -1.0])).score(ranking([[1, 0], [0, 1], [3, 4]])), [2, -1, 2 * 3 - 4])
+
+
+def test_two_layer_by_arithmetic():
+    model = TwoLayer(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([0.5, -1.0]), np.array([3.0, -2.0]))
+    expected = [3 * np.tanh(1 + 0.5) - 2 * np.tanh(2 * 4 - 1), 3 * np.tanh(0.5) - 2 * np.tanh(-1.0)]
+    assert_allclose(model.score(ranking([[1, 4], [0, 0]])), expected, rtol=1e-14)
+
+
+def test_sums_are_in_float64():
+    """1e8 + 1 - 1e8 is 0 in float32."""
+    assert_array_equal(Linear(np.ones(3, dtype=np.float32)).score(ranking([[1e8, 1, -1e8]])), [1])
+
+
+# Kept and loaded
+
+
+@every_kind
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_a_loaded_model_scores_as_the_saved_one(example, precision, tmp_path):
+    data = ranking(documents(50, 7))
+    models = {
+        f"fold{fold}": type(model)(*(array.astype(precision) for array in vars(model).values()))
+        for fold, model in enumerate((example(7, seed=fold) for fold in range(3)), 1)
+    }
+    save(tmp_path / "models.npz", models)
+    loaded = load(tmp_path / "models.npz")
+    assert list(loaded) == ["fold1", "fold2", "fold3"]
+    for name, model in models.items():
+        assert type(loaded[name]) is type(model)
+        for field, array in vars(model).items():
+            assert_array_equal(getattr(loaded[name], field), array)
+            assert getattr(loaded[name], field).dtype == precision
+        assert loaded[name].score(data).tobytes() == model.score(data).tobytes()
+    assert len({model.score(data).tobytes() for model in loaded.values()}) == 3
+
+
+def test_kinds_may_be_mixed_in_one_file(tmp_path):
+    save(tmp_path / "models.npz", {"a/b": a_linear(2), "c": a_two_layer(2)})
+    loaded = load(tmp_path / "models.npz")
+    assert {name: model.kind for name, model in loaded.items()} == {"a/b": "linear", "c": "two_layer"}
+
+
+def test_same_models_same_bytes(tmp_path):
+    for name in ("first", "second"):
+        save(tmp_path / name / "models.npz", {"fold1": a_linear(5), "fold2": a_two_layer(5)})
+    assert (tmp_path / "first/models.npz").read_bytes() == (tmp_path / "second/models.npz").read_bytes()
+    # Not only within the same second: no time of writing is in it.
+    with zipfile.ZipFile(tmp_path / "first/models.npz") as archive:
+        assert {entry.date_time[0] for entry in archive.infolist()} == {1980}
+
+
+def test_an_unknown_kind_is_named_with_the_file_and_the_known_ones(tmp_path):
+    path = tmp_path / "models.npz"
+    np.savez(path, **{"fold1/kind": np.array("oracle"), "fold1/weights": np.zeros(2)})
+    with pytest.raises(ReplirankError, match="unknown kind of model 'oracle'") as caught:
+        load(path)
+    assert caught.value.path == path
+    assert "linear" in caught.value.remedy
+    assert "two_layer" in caught.value.remedy
+
+
+# Each document for itself
+
+
+@every_kind
+@pytest.mark.parametrize("features", [1, 2, 3, 8, 46, 136, 700])
+def test_scoring_does_not_depend_on_other_rows(example, features):
+    """To the last bit: matrix products, buffers and vector units all cut rows where it suits them."""
+    x, model = documents(1500, features), example(features)
+    scores = model.score(ranking(x))
+    order = np.random.default_rng(2).permutation(len(x))
+    assert model.score(ranking(x[order])).tobytes() == scores[order].tobytes()
+    for some in (slice(0, 1), slice(7, 8), slice(3, 1000), slice(1400, None), slice(5, None, 3)):
+        assert model.score(ranking(x[some])).tobytes() == np.ascontiguousarray(scores[some]).tobytes()
+    changed = x.copy()
+    changed[::2] = 1e30
+    assert model.score(ranking(changed))[1::2].tobytes() == scores[1::2].tobytes()
+
+
+@every_kind
+def test_scoring_does_not_depend_on_which_queries_are_taken(example):
+    x, model = documents(60, 46), example(46)
+    whole = RankingData(x, np.zeros(60, dtype=np.float32), np.array([0, 7, 8, 30, 60]), np.arange(4))
+    scores, taken = model.score(whole), [3, 1, 0]
+    assert model.score(whole.take(taken)).tobytes() == scores[whole.rows(np.array(taken))].tobytes()
+
+
+@every_kind
+def test_a_score_for_each_document_in_float64(example):
+    scores = example(4).score(ranking(documents(9, 4)))
+    assert scores.shape == (9,)
+    assert scores.dtype == np.float64
+
+
+# The same function for training
+
+
+def test_two_layer_apply_is_score():
+    model, x = a_two_layer(46), documents(200, 46)
+    trained = two_layer.apply(Weights(*map(jnp.asarray, (model.hidden, model.offsets, model.output))), jnp.asarray(x))
+    assert_allclose(trained, model.score(ranking(x)), rtol=1e-5, atol=1e-5)
+
+
+def test_linear_apply_is_score():
+    model, x = Linear(a_linear(46).weights.astype(np.float32)), documents(200, 46)
+    assert_allclose(
+        linear.apply(jnp.asarray(model.weights), jnp.asarray(x)), model.score(ranking(x)), rtol=1e-5, atol=1e-5
+    )
+
+
+# Where training starts
+
+
+def test_linear_starts_at_zero():
+    assert_array_equal(linear.start(5), np.zeros(5))
+
+
+def test_two_layer_starts_small_and_differently_by_seed():
+    start, again = (two_layer.start(48, 10, seed=0) for _ in range(2))
+    assert_array_equal(start.hidden, again.hidden)
+    assert_array_equal(start.output, again.output)
+    assert {array.dtype for array in start} == {np.dtype(np.float32)}
+    assert [array.shape for array in start] == [(48, 10), (10,), (10,)]
+    assert np.abs(start.hidden).max() <= (3 / 48) ** 0.5
+    assert np.abs(start.hidden).max() > 0.9 * (3 / 48) ** 0.5
+    # Inputs of variance 1 give activations of variance 1: 48 weights of variance spread^2 / 3 each.
+    assert_allclose(48 * np.asarray(start.hidden).var(), 1, rtol=0.15)
+    assert np.abs(start.output).max() <= 0.1  # ranknet2005, section 5.1
+    assert_array_equal(start.offsets, np.zeros(10))
+    assert len(np.unique(start.hidden)) == 480
+    other = two_layer.start(48, 10, seed=1)
+    assert not np.array_equal(start.hidden, other.hidden)
+    assert not np.array_equal(start.output, other.output)

@@ -1,0 +1,410 @@
+"""Training: the grid, the choice by validation, the scores and what is written down about them."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from replirank.data.arrays import Dataset, Fold, RankingData
+from replirank.errors import ReplirankError
+from replirank.methods.base import Fit, Method, Task
+from replirank.methods.bm25 import BM25
+from replirank.methods.ranknet_linear import RankNetLinear
+from replirank.methods.ranksvm import RankSVM
+from replirank.models.linear import Linear
+from replirank.seeds import derive
+from replirank.training import grid_points, train
+
+# Six queries of three documents with labels 2, 1, 0. Column 0 ranks them right in train and wrong elsewhere, column 1
+# is right in vali, column 2 in test, column 3 in vali again, and column 4 in vali but for one swap.
+RIGHT, WRONG, SWAPPED = (2.0, 1.0, 0.0), (0.0, 1.0, 2.0), (1.0, 2.0, 0.0)
+TRAIN, VALI, TEST = ((0, 1), (2, 3), (4, 5))
+COLUMNS = {
+    "train": (RIGHT, WRONG, WRONG),
+    "vali": (WRONG, RIGHT, WRONG),
+    "test": (WRONG, WRONG, RIGHT),
+    "vali again": (WRONG, RIGHT, SWAPPED),
+    "nearly vali": (RIGHT, SWAPPED, RIGHT),
+}
+
+
+def dataset(folds=1):
+    columns = [np.repeat(np.array(parts), 2, axis=0).ravel() for parts in COLUMNS.values()]
+    data = RankingData(
+        features=np.stack(columns, axis=1).astype(np.float32),
+        labels=np.tile([2.0, 1, 0], 6).astype(np.float32),
+        offsets=np.arange(0, 19, 3),
+        query_ids=np.arange(101, 107),
+        columns={"bm25": 0},
+    )
+    return Dataset(data, (Fold(*map(np.array, (TRAIN, VALI, TEST))),) * folds)
+
+
+@dataclass(frozen=True)
+class OneColumn(Method):
+    """Learns nothing: its one hyper-parameter names the column to rank by."""
+
+    column: str = "train"
+
+    title = "One column"
+    grid = {"column": tuple(COLUMNS)}
+
+    def fit(self, task: Task) -> Fit:
+        return Fit(Linear(np.eye(len(COLUMNS))[list(COLUMNS).index(self.column)]))
+
+
+def run(
+    method=OneColumn, grid=None, *, data=None, seed=1, names=("toy", "one_column"), report=lambda text: None, **rest
+):
+    rest = {"convention": "standard", "select_by": "ndcg@2", **rest}
+    return train(dataset() if data is None else data, method, grid=grid, seed=seed, names=names, report=report, **rest)
+
+
+def choices(trained):
+    """What was tried and chosen, without the time it took."""
+    return [{key: value for key, value in fold.items() if key != "seconds"} for fold in trained.choices]
+
+
+# The grid
+
+
+@dataclass(frozen=True)
+class TwoParameters(Method):
+    a: int = 0
+    b: str = "x"
+    c: float = 9.0
+
+    title = "Two of three"
+    grid = {"a": (1, 2), "b": ("x", "y", "z")}
+
+    def fit(self, task: Task) -> Fit:
+        raise AssertionError("no fit was asked for")
+
+
+def test_grid_is_every_combination_the_last_changing_fastest():
+    assert grid_points(TwoParameters, None) == [
+        {"a": 1, "b": "x"},
+        {"a": 1, "b": "y"},
+        {"a": 1, "b": "z"},
+        {"a": 2, "b": "x"},
+        {"a": 2, "b": "y"},
+        {"a": 2, "b": "z"},
+    ]
+
+
+def test_config_replaces_the_values_of_a_parameter_and_leaves_the_others():
+    assert grid_points(TwoParameters, {"b": ["q"]}) == [{"a": 1, "b": "q"}, {"a": 2, "b": "q"}]
+    assert grid_points(TwoParameters, {"b": ["q"], "a": [7]}) == [{"a": 7, "b": "q"}]
+    assert grid_points(TwoParameters, {"a": [7], "b": ["q"], "c": [0.5, 0.6]}) == [
+        {"a": 7, "b": "q", "c": 0.5},
+        {"a": 7, "b": "q", "c": 0.6},
+    ]
+    assert TwoParameters.grid == {"a": (1, 2), "b": ("x", "y", "z")}
+
+
+def test_a_method_without_a_grid_has_one_point():
+    assert grid_points(BM25, None) == [{}]
+    assert grid_points(BM25, {}) == [{}]
+
+
+@pytest.mark.parametrize("ask", [grid_points, lambda method, grid: run(method, grid)])
+def test_an_unknown_parameter_is_refused_before_any_fit(ask):
+    with pytest.raises(ReplirankError, match="Two of three has no hyper-parameter 'lerning_rate'") as caught:
+        ask(TwoParameters, {"lerning_rate": [0.1]})
+    assert caught.value.remedy == "it has a, b, c"
+
+
+def test_a_parameter_of_a_method_that_has_none_is_refused():
+    with pytest.raises(ReplirankError, match="BM25 has no hyper-parameter 'k1'") as caught:
+        grid_points(BM25, {"k1": [1.2]})
+    assert "leave its grid empty" in caught.value.remedy
+
+
+# The choice
+
+
+def test_chooses_by_validation_and_not_by_train_or_test():
+    trained = run()
+    assert choices(trained) == [
+        {
+            "fold": 1,
+            "chosen": {"column": "vali"},
+            "validation": 1.0,
+            "tried": [
+                {"column": column, "validation": pytest.approx(value)}
+                for column, value in zip(COLUMNS, [WRONG_NDCG, 1.0, WRONG_NDCG, 1.0, SWAPPED_NDCG], strict=True)
+            ],
+        }
+    ]
+    assert_array_equal(trained.models["fold1"].weights, [0, 1, 0, 0, 0])
+
+
+# NDCG@2 of labels 0, 1 and of 1, 2, where 2, 1 is best.
+BEST = 3 + 1 / np.log2(3)
+WRONG_NDCG = (1 / np.log2(3)) / BEST
+SWAPPED_NDCG = (1 + 3 / np.log2(3)) / BEST
+
+
+@pytest.mark.parametrize(
+    ("columns", "chosen"),
+    [
+        (["vali", "vali again"], "vali"),
+        (["vali again", "vali"], "vali again"),
+        (["nearly vali", "train"], "nearly vali"),
+        (["train", "nearly vali"], "nearly vali"),
+        (["train", "test"], "train"),
+        (["test", "train"], "test"),
+    ],
+)
+def test_of_equals_the_first_is_taken(columns, chosen):
+    assert run(grid={"column": columns}).choices[0]["chosen"] == {"column": chosen}
+
+
+def test_each_fold_chooses_for_itself():
+    data = dataset()
+    turned = Fold(train=np.array(VALI), vali=np.array(TEST), test=np.array(TRAIN))
+    trained = run(data=replace(data, folds=(*data.folds, turned)))
+    assert [choice["chosen"]["column"] for choice in trained.choices] == ["vali", "test"]
+    assert [choice["fold"] for choice in trained.choices] == [1, 2]
+    assert_array_equal(trained.models["fold2"].weights, [0, 0, 1, 0, 0])
+
+
+def test_test_queries_have_no_say():
+    """Whatever is in them: here nothing is a number."""
+    data = dataset()
+    features = data.data.features.copy()
+    features[12:] = np.nan
+    spoilt = replace(data, data=replace(data.data, features=features))
+    honest, blind = run(data=data, splits=("vali",)), run(data=spoilt, splits=("vali",))
+    assert choices(honest) == choices(blind)
+    assert_array_equal(honest.scored[0].scores, blind.scored[0].scores)
+
+
+def test_the_metric_and_its_convention_choose():
+    """By letor3's NDCG@5 every list of three is too short and scores 0: the first is as good as any."""
+    assert run(convention="letor3", select_by="ndcg@5").choices[0]["chosen"] == {"column": "train"}
+    assert run(convention="burges", select_by="ndcg@5").choices[0]["chosen"] == {"column": "vali"}
+
+
+def test_an_unknown_metric_is_refused():
+    with pytest.raises(ReplirankError, match="unknown metric 'mrr'"):
+        run(select_by="mrr")
+
+
+# What comes back
+
+
+@pytest.mark.parametrize("splits", [("vali", "test"), ("test",), ("train", "vali", "test")])
+def test_scores_of_the_splits_that_were_asked_for(splits):
+    data = dataset(folds=2)
+    trained = run(data=data, splits=splits)
+    assert [(scored.fold, scored.split) for scored in trained.scored] == [
+        (fold, split) for fold in (0, 1) for split in splits
+    ]
+    for scored in trained.scored:
+        assert_array_equal(scored.scores, data.split(scored.fold, scored.split).features[:, 1])
+
+
+def test_unless_asked_otherwise_validation_and_test_are_scored():
+    assert [scored.split for scored in run().scored] == ["vali", "test"]
+
+
+def test_each_fold_says_how_long_it_took():
+    times = [fold["seconds"] for fold in run(data=dataset(folds=2)).choices]
+    assert len(times) == 2
+    assert min(times) > 0
+
+
+def test_without_a_history_there_are_no_rows():
+    assert run().history.empty
+
+
+@dataclass(frozen=True)
+class Epochs(OneColumn):
+    epochs: int = 2
+
+    title = "One column, slowly"
+    grid = {"column": ("train", "vali"), "epochs": (1, 2)}
+
+    def fit(self, task: Task) -> Fit:
+        rows = [{"epoch": epoch, "loss": task.seed % 100 + epoch / 10} for epoch in range(1, self.epochs + 1)]
+        return super().fit(task)._replace(history=pd.DataFrame(rows))
+
+
+def test_history_has_every_point_and_marks_the_chosen_one():
+    history = run(Epochs, data=dataset(folds=2)).history
+    assert list(history.columns) == ["fold", "point", "chosen", "epoch", "loss"]
+    one_fold = [(1, False, 1), (2, False, 1), (2, False, 2), (3, True, 1), (4, False, 1), (4, False, 2)]
+    expected = [(fold, *row) for fold in (1, 2) for row in one_fold]
+    assert list(history[["fold", "point", "chosen", "epoch"]].itertuples(index=False, name=None)) == expected
+    assert_array_equal(history.index, np.arange(12))
+    seeds = [derive(1, "toy", "one_column", fold) for fold in (0, 1)]
+    assert_allclose(history["loss"], [seeds[fold - 1] % 100 + epoch / 10 for fold, _, _, epoch in expected])
+
+
+def test_history_of_a_real_method():
+    trained = run(RankNetLinear, {"learning_rate": [0.1, 0.01], "epochs": [3]}, data=dataset(folds=2))
+    columns = ["fold", "point", "chosen", "epoch", "loss", "validation", "learning_rate"]
+    assert list(trained.history.columns) == columns
+    assert len(trained.history) == 2 * 2 * 3
+    for (fold, _), rows in trained.history[trained.history["chosen"]].groupby(["fold", "point"]):
+        assert rows["validation"].max() == trained.choices[fold - 1]["validation"]
+
+
+def test_progress_names_fold_point_and_choice():
+    said = []
+    run(RankSVM, {"C": [0.1, 10.0]}, data=dataset(folds=2), report=said.append)
+    assert said[0] == "fold 1/2, grid point 1/2: C 0.1"
+    assert re.match(r"fold 1/2, grid point 1/2: C 0.1: objective [\d.]+ in \d+ rounds$", said[1])
+    assert said[2] == "fold 1/2, grid point 2/2: C 10.0"
+    assert re.match(r"fold 1/2: chose C 0.1, validation 0\.\d{4}$", said[4])
+    assert len(said) == 10
+
+
+# Sharing
+
+
+def test_what_is_shared_is_made_once_for_each_fold_from_its_training_queries():
+    planned, made, met = [], [], []
+
+    @dataclass(frozen=True)
+    class Sharing(OneColumn):
+        title = "Sharing"
+
+        @classmethod
+        def plan(cls, trains):
+            planned.append([train.query_ids.tolist() for train in trains])
+            return "the plan"
+
+        @classmethod
+        def share(cls, train, plan=None):
+            assert plan == "the plan"
+            made.append(train.query_ids.tolist())
+            return len(made)
+
+        def fit(self, task):
+            met.append(task.shared)
+            assert task.train.query_ids.tolist() == made[-1]
+            assert task.vali.query_ids.tolist() == [103, 104]
+            return super().fit(task)
+
+    data = dataset()
+    shorter = data.folds[0]._replace(train=np.array([1]))
+    run(Sharing, data=replace(data, folds=(*data.folds, shorter)))
+    assert planned == [[[101, 102], [102]]]
+    assert made == [[101, 102], [102]]
+    assert Counter(met) == {1: len(COLUMNS), 2: len(COLUMNS)}
+
+
+# Failures
+
+
+@dataclass(frozen=True)
+class Fragile(OneColumn):
+    title = "Fragile"
+
+    def fit(self, task: Task) -> Fit:
+        if self.column == "test":
+            raise ReplirankError("it broke", remedy="glue")
+        if self.column == "vali again":
+            return Fit(Linear(np.full(len(COLUMNS), np.inf)))
+        return super().fit(task)
+
+
+def test_an_error_names_fold_point_and_remedy():
+    with pytest.raises(ReplirankError) as caught:
+        run(Fragile, {"column": ["train", "test"]}, data=dataset(folds=3))
+    assert str(caught.value) == "fold 1/3, grid point 2/2, column test: it broke\n  remedy: glue"
+    assert isinstance(caught.value.__cause__, ReplirankError)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_scores_that_are_not_finite_are_an_error():
+    with pytest.raises(ReplirankError, match="fold 1/1, grid point 1/1, column vali again: scores are not finite"):
+        run(Fragile, {"column": ["vali again"]})
+
+
+def test_an_error_of_a_real_method_says_where():
+    data = dataset()
+    nameless = replace(data, data=replace(data.data, columns={}))
+    with pytest.raises(ReplirankError, match="fold 1/1, grid point 1/1, no hyper-parameters: this data set has no col"):
+        run(BM25, data=nameless)
+
+
+# Seeds
+
+
+@dataclass(frozen=True)
+class Noise(Method):
+    """Ranks by chance, so that its scores tell its seed."""
+
+    draw: int = 0
+
+    title = "Noise"
+    grid = {"draw": (0, 1, 2)}
+
+    def fit(self, task: Task) -> Fit:
+        return Fit(Linear(np.random.default_rng(task.seed).normal(size=len(COLUMNS))))
+
+
+def weights(trained):
+    return {name: tuple(model.weights) for name, model in trained.models.items()}
+
+
+def test_seeds_differ_by_fold_name_and_seed():
+    data = dataset(folds=3)
+    drawn = [
+        *weights(run(Noise, data=data)).values(),
+        *weights(run(Noise, data=data, seed=2)).values(),
+        *weights(run(Noise, data=data, names=("toy", "other"))).values(),
+        *weights(run(Noise, data=data, names=("other", "one_column"))).values(),
+    ]
+    assert len(set(drawn)) == 12
+
+
+def test_grid_points_of_a_fold_start_alike():
+    alone = weights(run(Noise, {"draw": [2]}, data=dataset(folds=2)))
+    assert weights(run(Noise, {"draw": [1, 2, 0]}, data=dataset(folds=2))) == alone
+
+
+def test_seeds_do_not_depend_on_the_work_done_before():
+    """Neither on the folds and grid points before, nor on anybody's global state."""
+    data = dataset(folds=3)
+    all_folds = weights(run(Noise, data=data))
+    np.random.seed(99)  # noqa: NPY002
+    again = weights(run(Noise, data=data))
+    assert again == all_folds
+    first_only = weights(run(Noise, data=dataset(folds=1)))
+    assert first_only == {"fold1": all_folds["fold1"]}
+
+
+def test_the_same_run_gives_the_same_bytes():
+    grid = {"learning_rate": [0.1], "epochs": [3]}
+    first, again = (run(RankNetLinear, grid, data=dataset(folds=2)) for _ in range(2))
+    for one, other in zip(first.scored, again.scored, strict=True):
+        assert one.scores.tobytes() == other.scores.tobytes()
+    assert first.history.equals(again.history)
+    assert choices(first) == choices(again)
+
+
+def test_validation_without_a_single_value_is_refused_not_guessed():
+    """`standard` leaves out queries without relevant documents; with all of them left out there is no choice."""
+    whole = dataset()
+    labels = whole.data.labels.copy()
+    labels[6:12] = 0  # the documents of the validation queries
+    barren = replace(whole, data=replace(whole.data, labels=labels))
+    with pytest.raises(ReplirankError, match=r"no validation query has a standard\.map"):
+        train(
+            barren,
+            OneColumn,
+            grid=None,
+            convention="standard",
+            select_by="map",
+            seed=1,
+            names=("data", "method"),
+            report=lambda text: None,
+        )

@@ -132,7 +132,10 @@ def significance_table(entry: Entry, evidence: Evidence) -> Table:
         "Holm's correction over the pairs of a data set.",
         *evidence.notes(evidence.datasets),
     ]
-    return Table(entry["title"], pd.DataFrame(rows), notes, signed=["A - B", "95% from", "95% to"])
+    interval = ["A - B", "95% from", "95% to"]
+    tests = ["t-test p", "Wilcoxon p", "randomization p", "Holm p"]
+    columns = ["data set", "data", "A", "B", "queries", *interval, *tests]
+    return Table(entry["title"], pd.DataFrame(rows, columns=columns), notes, signed=interval)
 
 
 def choices_table(entry: Entry, evidence: Evidence) -> Table:
@@ -155,7 +158,8 @@ def choices_table(entry: Entry, evidence: Evidence) -> Table:
                 }
             )
     notes = ["Only validation queries choose; test queries are not read before the choice is made."]
-    return Table(entry["title"], pd.DataFrame(rows), [*notes, *evidence.notes(evidence.datasets)])
+    columns = ["data set", "data", "method", "fold", "chosen", "from", "by", "validation"]
+    return Table(entry["title"], pd.DataFrame(rows, columns=columns), [*notes, *evidence.notes(evidence.datasets)])
 
 
 def times_table(entry: Entry, evidence: Evidence) -> Table:
@@ -193,6 +197,11 @@ def ndcg_figure(entry: Entry, evidence: Evidence) -> Figure:
 def curves_figure(entry: Entry, evidence: Evidence) -> Figure:
     """Training loss and validation metric by epoch, for the chosen grid points; a thin line for each fold."""
     datasets = [d for d in evidence.datasets if any(dataset == d for dataset, _ in evidence.history)]
+    if not datasets:
+        figure, (axis,) = panels(1, columns=1)
+        axis.set_axis_off()
+        axis.text(0.5, 0.5, "None of the methods that were run is trained in epochs.", ha="center")
+        return figure
     figure, axes = panels(2 * len(datasets), columns=2)
     names = [m for m in evidence.methods if any(method == m for _, method in evidence.history)]
     for (left, right), dataset in zip(zip(axes[::2], axes[1::2], strict=True), datasets, strict=True):

@@ -1,0 +1,132 @@
+"""The command `replirank`, called as a person calls it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from math import log2
+
+import numpy as np
+import pytest
+
+from replirank.cli import main
+from replirank.data import arrays
+from replirank.data.simulate import letor
+from replirank.scores import read
+
+TEST = """\
+2 qid:1 1:0.5
+0 qid:1 1:0.1
+1 qid:1 1:0.3
+0 qid:2 1:0.5
+0 qid:2 1:0.2
+"""
+SCORES = "1\n3\n2\n0.5\n0.25\n"  # query 1 comes out as labels 0, 1, 2; query 2 has nothing relevant
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "test.txt").write_text(TEST)
+    (tmp_path / "scores.txt").write_text(SCORES)
+    return [str(tmp_path / "test.txt"), str(tmp_path / "scores.txt")]
+
+
+def values(text):
+    """Header -> value, over the two blocks that are printed."""
+    lines = [line.split("\t") for line in text.splitlines()]
+    assert len(lines) == 4
+    return dict(zip(lines[0] + lines[2], lines[1] + lines[3], strict=True))
+
+
+def test_evaluate_prints_what_letors_scripts_print(files, capsys):
+    assert main(["evaluate", "--convention", "letor4", *files]) == 0
+    found = values(capsys.readouterr().out)
+    ranks = [*range(1, 11)]
+    assert list(found) == [*(f"P@{k}" for k in ranks), "MAP", *(f"NDCG@{k}" for k in ranks), "MeanNDCG"]
+    # Each is the mean of query 1's value and of 0.
+    assert found["P@2"] == f"{(1 / 2) / 2:.4f}"
+    assert found["P@10"] == f"{(2 / 10) / 2:.4f}"
+    assert found["MAP"] == f"{(1 / 2 + 2 / 3) / 2 / 2:.4f}"
+    dcg2, dcg3, best2, best3 = 1, 1 + 3 / log2(3), 3 + 1, 3 + 1
+    assert found["NDCG@1"] == "0.0000"
+    assert found["NDCG@2"] == f"{dcg2 / best2 / 2:.4f}"
+    assert found["NDCG@3"] == f"{dcg3 / best3 / 2:.4f}"
+    assert found["NDCG@4"] == "0.0000"  # the list is shorter
+    assert found["MeanNDCG"] == f"{(0 + dcg2 / best2 + dcg3 / best3) / 3 / 2:.4f}"
+
+
+def test_short_lists_are_where_letor3_differs(files, capsys):
+    main(["evaluate", "--convention", "letor3", *files])
+    assert values(capsys.readouterr().out)["P@10"] == "0.0000"
+
+
+def test_a_line_for_each_query_and_the_mean(files, capsys):
+    assert main(["evaluate", "--convention", "standard", "--per-query", *files]) == 0
+    head, *lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert head[0] == "qid"
+    assert [line[0] for line in lines] == ["1", "2", "mean"]
+    assert set(lines[1][1:]) == {"-"}  # left out by this convention
+    assert lines[2][1:] == lines[0][1:]
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ("1\n2\n", "scores.txt: 2 scores for the 5 documents of"),
+        ("1\n2\nx\n4\n5\n", "scores.txt:3: 'x' is not a number"),
+        ("1\n2\n\n4\n5\n", "scores.txt:3: '' is not a number"),
+        ("1\n2\n3\nnan\n5\n", "scores.txt:4: the score is nan"),
+        ("1\n2\n3\n4\n-inf\n", "scores.txt:5: the score is -inf"),
+    ],
+)
+def test_bad_scores_get_a_message_and_status_2(files, tmp_path, capsys, scores, message):
+    (tmp_path / "scores.txt").write_text(scores)
+    assert main(["evaluate", *files]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "remedy:" in captured.err
+    assert captured.out == ""
+
+
+def test_an_unknown_convention_and_a_missing_file_get_status_2(files, capsys):
+    assert main(["evaluate", "--convention", "trec", *files]) == 2
+    assert "unknown convention 'trec'\n  remedy: choose one of letor3, letor4" in capsys.readouterr().err
+    assert main(["evaluate", files[0], "nowhere.txt"]) == 2
+    assert "nowhere.txt: No such file or directory" in capsys.readouterr().err
+
+
+def test_a_malformed_test_file_gets_file_line_and_status_2(files, tmp_path, capsys):
+    (tmp_path / "test.txt").write_text(TEST.replace("1:0.3", "1:abc"))
+    assert main(["evaluate", *files]) == 2
+    assert "test.txt:3: feature 1 has the value 'abc'" in capsys.readouterr().err
+
+
+def test_the_command_is_installed(files):
+    done = subprocess.run([sys.executable, "-m", "replirank.cli", "evaluate", *files], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stdout.startswith("P@1\tP@2")
+
+
+def test_collect_makes_a_scores_file_from_one_number_a_line(tmp_path):
+    dataset = letor(10, 6, 4, {0: 0.7, 1: 0.3}, seed=1)
+    arrays.save(tmp_path / "arrays.npz", dataset)
+    expected = []
+    for fold in range(5):
+        expected.append(np.random.default_rng(fold).normal(size=dataset.split(fold, "test").documents))
+        (tmp_path / f"out{fold + 1}.txt").write_text("".join(f"{float(x)!r}\n" for x in expected[-1]))
+    pattern = str(tmp_path / "out{fold}.txt")
+    assert main(["collect", str(tmp_path / "arrays.npz"), str(tmp_path / "s.csv"), "--test", pattern]) == 0
+    scored = read(tmp_path / "s.csv", dataset)
+    assert [(one.fold, one.split) for one in scored] == [(fold, "test") for fold in range(5)]
+    for one, scores in zip(scored, expected, strict=True):
+        np.testing.assert_array_equal(one.scores, scores)
+
+
+def test_collect_leaves_nothing_behind_when_a_score_is_missing(tmp_path, capsys):
+    arrays.save(tmp_path / "arrays.npz", letor(10, 6, 4, {0: 0.7, 1: 0.3}, seed=1))
+    for fold in range(1, 6):
+        (tmp_path / f"out{fold}.txt").write_text("1\n")
+    pattern = str(tmp_path / "out{fold}.txt")
+    assert main(["collect", str(tmp_path / "arrays.npz"), str(tmp_path / "s.csv"), "--test", pattern]) == 2
+    assert "fold 1's test split" in capsys.readouterr().err
+    assert not (tmp_path / "s.csv").exists()

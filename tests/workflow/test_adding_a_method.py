@@ -17,6 +17,7 @@ PARTS = ["Snakefile", "config.yaml", "environment.yml", "pyproject.toml", "src",
 
 def test_following_the_page_adds_both_methods_to_every_table(tmp_path):
     project = tmp_path / "project"
+    project.mkdir()
     for part in PARTS:
         place = ROOT / part
         if place.is_dir():

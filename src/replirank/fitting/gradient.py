@@ -60,6 +60,7 @@ def descend(
     The learning rate is halved after an epoch whose mean loss is above that of the epoch before (ranknet2005,
     section 5.1). `model` turns parameters into what scores the validation queries and is kept.
     """
+    features, labels = jax.device_put((batches.features, batches.labels))  # once, not in every epoch
     state = jax.jit(OPTIMIZERS[optimizer].init)(params)
     random, queries = np.random.default_rng(task.seed), batches.queries
     step_through = partial(_epoch, classes=batches.shapes.classes, loss=loss, apply=apply, optimizer=optimizer)
@@ -70,9 +71,7 @@ def descend(
         if len(queries):
             order = np.zeros((batches.shapes.queries, queries.shape[1]), dtype=np.int32)
             order[: len(queries)] = random.permutation(queries)
-            params, state, total = step_through(
-                params, state, batches.features, batches.labels, order, len(queries), learning_rate
-            )
+            params, state, total = step_through(params, state, features, labels, order, len(queries), learning_rate)
             mean = float(total) / len(queries)
         if not np.isfinite(mean):
             raise ReplirankError(

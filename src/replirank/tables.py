@@ -29,6 +29,9 @@ class Table:
         if value is None or (not isinstance(value, str) and pd.isna(value)):
             return missing
         if isinstance(value, float):
+            least = 10.0**-self.decimals
+            if column.endswith(" p") and value < least:  # a small p is not 0
+                return f"<{least:.{self.decimals}f}"
             return f"{value:{'+' if column in self.signed else ''}.{self.decimals}f}"
         return str(value)
 

@@ -43,6 +43,11 @@ def test_csv_keeps_ten_digits_and_leaves_missing_empty(tmp_path):
     assert (tmp_path / "t.csv").read_text() == "x,y\n0.3333333333,2\n,3\n"
 
 
+def test_a_small_p_is_not_zero():
+    table = Table("t", pd.DataFrame({"t-test p": [0.00001, 0.2], "x": [0.00001, 0.0]}))
+    assert table.cells(missing="") == [["<0.0001", "0.0000"], ["0.2000", "0.0000"]]
+
+
 def test_a_table_without_rows_still_has_its_head():
     assert markdown(Table("None", pd.DataFrame(columns=["a", "b"]))) == "# None\n\n| a | b |\n|---|---|\n"
 

@@ -1,6 +1,6 @@
 """One metric name, several definitions: a convention is a named object that every table states.
 
-The same scores on MQ2008 give an NDCG@10 of .233, .505, .702 or .786, by convention alone.
+The same scores of least squares on MQ2008 have an NDCG@10 of .220 in letor4, .487 in burges and .677 in standard.
 """
 
 from __future__ import annotations

@@ -520,6 +520,7 @@ def test_the_card(tiny, tmp_path):
         "features": 3,
         "constant_features": 1,
         "labels": {str(level): labels.count(level) for level in range(3)},
+        "label_shares": {str(level): round(labels.count(level) / 30, 4) for level in range(3)},
         "best_label": 2.0,
         "documents_per_query": {"least": 2, "median": 3.0, "most": 4},
         "queries_without_relevant": 1,

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import yaml
+from snakemake.utils import validate
 
 ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "src"))
@@ -26,6 +27,8 @@ ENVIRONMENT = str(ROOT / "environment.yml")
 REPLIRANK = f"{sys.executable} -m replirank.cli"
 METHOD_RULES = {path.stem: str(path) for path in sorted((ROOT / "workflow/rules/methods").glob("*.smk"))}
 PAPERS = {path.stem: yaml.safe_load(path.read_text()) for path in sorted((ROOT / "workflow/papers").glob("*.yaml"))}
+for paper in PAPERS.values():
+    validate(paper, str(ROOT / "workflow/schemas/paper.schema.yaml"))
 
 
 def check_names(kind, used, known, remedy):

@@ -253,6 +253,8 @@ def card(spec: Spec, dataset: Dataset, origin: Origin, source: Path | None) -> d
     checksum = data.checksum()
     lengths = data.lengths
     levels, counts = np.unique(data.labels, return_counts=True)
+    # Strict orders have as many labels as documents: there is nothing to count.
+    labels = {f"{level:g}": int(count) for level, count in zip(levels, counts, strict=True) if spec.levels}
     highest = np.maximum.reduceat(data.labels, data.offsets[:-1])
     return {
         "id": spec.id,
@@ -267,7 +269,8 @@ def card(spec: Spec, dataset: Dataset, origin: Origin, source: Path | None) -> d
         "documents": data.documents,
         "features": data.features.shape[1],
         "constant_features": int(np.sum(data.features.min(axis=0) == data.features.max(axis=0))),
-        "labels": {f"{level:g}": int(count) for level, count in zip(levels, counts, strict=True) if spec.levels},
+        "labels": labels,
+        "label_shares": {label: round(count / data.documents, 4) for label, count in labels.items()},
         "best_label": float(levels[-1]),
         "documents_per_query": {
             "least": int(lengths.min()),

@@ -6,13 +6,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SNAKEMAKE := $(BIN)/snakemake
 
-.PHONY: help reproduce quick test report bench lint format lock clean
+.PHONY: help reproduce quick test report reference bench lint format lock clean
 
 help:
 	@echo "make reproduce  everything: data, training, tables, figures (snakemake --cores all)"
 	@echo "make quick      all of it on tiny simulated data, into quick/"
 	@echo "make test       the tests"
 	@echo "make report     results/report.html: all tables and figures on one page"
+	@echo "make reference  docs/reference: the tables and figures of a run on real data, to be committed"
 	@echo "make bench      speed, as ratios in one run"
 	@echo "make lint       ruff, snakefmt, snakemake --lint"
 	@echo "make format     what of that can be mended by itself"
@@ -39,6 +40,15 @@ test: $(READY)
 
 report: $(READY)
 	$(SNAKEMAKE) --cores all results/report.html
+
+# Tables and figures of this run, to be committed; only after a run on real data.
+reference: reproduce
+	! grep -q '"origin": "simulated"' results/provenance.json
+	rm -rf docs/reference
+	mkdir -p docs/reference
+	cp -r results/tables/. figures/. results/provenance.json docs/reference/
+	find docs/reference -type f -not -name '*.md' -not -name '*.csv' -not -name '*.png' -not -name '*.json' -delete
+	rm docs/reference/README.md
 
 bench: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python tools/bench.py

@@ -5,7 +5,7 @@ features whole numbers, features from 1 and increasing, values finite. A feature
 Blank lines and lines with only a comment are passed over; CRLF is fine; a `docid = X` in the comment is kept.
 
 There are two readers. `_read_lines` *is* the definition: one line at a time, and an error names file and line.
-`_read_block` reads a block of regular lines some twenty times faster and returns None for whatever it does not
+`_read_block` reads a block of regular lines some fifteen times faster and returns None for whatever it does not
 recognise, which then goes to the other. A test holds them to the same answer on every mutation of a valid line.
 """
 

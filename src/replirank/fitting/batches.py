@@ -74,7 +74,7 @@ def common_shapes(trains: Iterable[RankingData]) -> Shapes:
 
 
 def fewer_classes(queries_of: Mapping[LengthClass, int], most: int = MOST_CLASSES) -> tuple[LengthClass, ...]:
-    """At most so many classes that hold all of these: each costs half a second of compilation.
+    """At most so many classes that hold all of these: each is compiled by itself.
 
     One class covers all. Then that one goes, again and again, whose queries are cheapest to move to another.
     """

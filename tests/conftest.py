@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
+import hypothesis
 import pytest
 from helpers import ROOT, command_line, environment
 
 from replirank.data.find import find_source, homes
 from replirank.data.specs import spec
+
+# Every random choice has a seed, those of the tests too: what passed here passes elsewhere.
+hypothesis.settings.register_profile("seeded", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("seeded")
+
+# What one test compiled serves all others, and the jobs of the workflows that they run.
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="replirank-jax-")
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.2"
+    atexit.register(shutil.rmtree, os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +55,11 @@ def snakemake():
         return done
 
     return run
+
+
+def pytest_collection_modifyitems(items):
+    """For several workers: what shares fixtures goes to one of them (a file; a method's conformance), the longest first."""
+    for item in items:
+        method = getattr(item, "callspec", None) and item.callspec.params.get("method")
+        item.add_marker(pytest.mark.xdist_group(f"{item.path.name} {method or ''}".strip()))
+    items.sort(key=lambda item: item.path.parent.name not in ("workflow", "published"))

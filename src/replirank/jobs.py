@@ -55,8 +55,8 @@ def set_environment(root: Path) -> None:
         os.environ[variable] = "1"
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     os.environ["JAX_PLATFORMS"] = "cpu"
-    # Compiled once on a machine, not once in each job.
-    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(Path(".snakemake/jax-cache").resolve())
+    # Compiled once on a machine, not once in each job; once for several runs where one folder is set for all of them.
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(".snakemake/jax-cache").resolve()))
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.5"
 
 

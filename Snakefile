@@ -20,8 +20,8 @@ include: "workflow/rules/papers.smk"
 include: "workflow/rules/report.smk"
 
 
-# A method that brings its own rule is found by being there.
-for rule_file in METHOD_RULES.values():
+# Methods and papers that bring their own rules are found by being there.
+for rule_file in [*METHOD_RULES.values(), *PAPER_RULES]:
 
     include: rule_file
 

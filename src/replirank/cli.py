@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         "number on each line, in the order of Fold{fold}/test.txt in results/data/<dataset>/letor.",
     )
     command.add_argument("arrays", metavar="ARRAYS", help="results/data/<dataset>/arrays.npz")
-    command.add_argument("output", metavar="SCORES_CSV", help="results/scores/<dataset>/<method>.csv")
+    command.add_argument("output", metavar="SCORES_CSV", help="results/scores/<paper>/<dataset>/<method>.csv")
     command.add_argument("--test", required=True, metavar="PATTERN", help="score files of the test splits")
     command.add_argument("--vali", metavar="PATTERN", help="score files of the validation splits")
     command.set_defaults(run=_collect)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from os import PathLike
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import yaml
 
-from replirank import methods
 from replirank.errors import ReplirankError
 from replirank.metrics.per_query import fold_mean
+from replirank.protocol import Protocol
 
 ORIGINS = {
     "real": "",
@@ -26,51 +25,47 @@ ORIGINS = {
 
 @dataclass(frozen=True)
 class Evidence:
-    metrics: pd.DataFrame
-    cards: Mapping[str, Mapping[str, Any]]
-    choices: Mapping[tuple[str, str], list[dict[str, Any]]]  # (dataset, method) -> folds
-    history: Mapping[tuple[str, str], pd.DataFrame]
-    paper: Mapping[str, Any]
+    """Of one paper. Where a table or figure needs files of its own, these are `needs` and the rest is empty."""
+
+    protocol: Protocol
+    paper: Mapping[str, Any]  # workflow/papers/<paper>.yaml
     config: Mapping[str, Any]
+    metrics: pd.DataFrame = field(default_factory=pd.DataFrame)
+    cards: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)  # the methods' own
+    choices: Mapping[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)  # (dataset, method) -> folds
+    history: Mapping[tuple[str, str], pd.DataFrame] = field(default_factory=dict)
+    needs: Sequence[Path] = ()
 
     @classmethod
-    def read(
-        cls,
-        *,
-        metrics: str | PathLike,
-        cards: Iterable[str],
-        choices: Iterable[str],
-        history: Iterable[str],
-        paper: str | PathLike,
-        config: Mapping[str, Any],
-    ) -> Evidence:
-        histories = {}
-        for path in history:
-            frame = pd.read_csv(path)
-            if len(frame):
-                histories[_run(path)] = frame
-        loaded = [json.loads(Path(path).read_text()) for path in cards]
+    def read(cls, files: Mapping[str, Any], *, protocol: Protocol, config: Mapping[str, Any]) -> Evidence:
+        """`files` are those of a rule's input: paper; and needs, or metrics, cards, choices and history."""
+        stated = {"protocol": protocol, "config": config, "paper": yaml.safe_load(Path(files["paper"]).read_text())}
+        if "needs" in files:
+            return cls(**stated, needs=[Path(path) for path in files["needs"]])
+        cards = [json.loads(Path(path).read_text()) for path in files["cards"]]
+        choices = {_run(path): json.loads(Path(path).read_text()) for path in files["choices"]}
+        histories = {_run(path): pd.read_csv(path) for path in files["history"]}
         return cls(
-            metrics=pd.read_parquet(metrics),
-            cards={card["id"]: card for card in loaded},
-            choices={_run(path): json.loads(Path(path).read_text())["folds"] for path in choices},
-            history=histories,
-            paper=yaml.safe_load(Path(paper).read_text()),
-            config=config,
+            **stated,
+            metrics=pd.read_parquet(files["metrics"]),
+            cards={card["id"]: card for card in cards},
+            titles={method: choice["title"] for (_, method), choice in choices.items()},
+            choices={run: choice["folds"] for run, choice in choices.items()},
+            history={run: frame for run, frame in histories.items() if len(frame)},
         )
 
     @property
     def datasets(self) -> list[str]:
-        return list(self.config["run"]["datasets"])
+        return list(self.protocol.datasets)
 
     @property
     def methods(self) -> list[str]:
-        return list(self.config["run"]["methods"])
+        return list(self.protocol.methods)
 
     def title(self, method: str) -> str:
         """A method's name for people: config.yaml's, or the method's own."""
-        given = self.config["methods"][method].get("title")
-        return given or methods.find(method).title
+        return self.config["methods"][method].get("title") or self.titles[method]
 
     def label(self, dataset: str) -> str:
         """A data set's name for people. Simulated data never passes for real."""
@@ -81,18 +76,22 @@ class Evidence:
         return self.cards[dataset]["origin"]
 
     def convention(self, dataset: str) -> str:
-        return self.config["datasets"][dataset]["convention"]
+        return self.protocol.conventions[dataset]
 
-    def test(self, dataset: str) -> pd.DataFrame:
-        """The rows of this data set's test queries."""
-        rows = self.metrics[(self.metrics["dataset"] == dataset) & (self.metrics["split"] == "test")]
+    def rows(self, dataset: str, split: str = "test") -> pd.DataFrame:
+        """The rows of this data set's queries in this split."""
+        rows = self.metrics[(self.metrics["dataset"] == dataset) & (self.metrics["split"] == split)]
         if rows.empty:
-            raise ReplirankError(f"no results on {dataset}", remedy="add it to run: datasets: in config.yaml")
+            raise ReplirankError(
+                f"no {split} results on {dataset}",
+                path="config.yaml",
+                remedy=f"add the data set and the split to papers: {self.protocol.paper}:",
+            )
         return rows
 
-    def means(self, dataset: str, columns: list[str]) -> pd.DataFrame:
+    def means(self, dataset: str, columns: list[str], split: str = "test") -> pd.DataFrame:
         """The mean over queries, then over folds, for each method."""
-        return fold_mean(self.test(dataset), columns, ["method"]).loc[self.methods]
+        return fold_mean(self.rows(dataset, split), columns, ["method"]).loc[self.methods]
 
     def notes(self, datasets: Iterable[str]) -> list[str]:
         """What must stand under everything that is made from these data sets."""
@@ -112,5 +111,5 @@ class Evidence:
 
 
 def _run(path: str) -> tuple[str, str]:
-    """results/choices/ohsumed/ranksvm.json -> ("ohsumed", "ranksvm")"""
+    """results/choices/letor/ohsumed/ranksvm.json -> ("ohsumed", "ranksvm")"""
     return Path(path).parent.name, Path(path).stem

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,30 +67,51 @@ def train(
             report=lambda text: None,
             shared=method.share(train_data, plan),
         )
-        fits, values = [], []
-        for number, point in enumerate(points):
-            where = f"fold {fold + 1}/{len(dataset.folds)}, grid point {number + 1}/{len(points)}"
-            report(f"{where}: {_show(point)}")
-            fit = _fit(method, point, task, lambda text, where=where: report(f"{where}: {text}"), where)
-            fits.append(fit)
-            values.append(task.validate(fit.model.score(vali)))
+        where = f"fold {fold + 1}/{len(dataset.folds)}"
+        fits = _fit_all(method, points, task, report, where)
+        values = [task.validate(fit.model.score(vali)) for fit in fits]
         best = int(np.argmax(values))
         _record(trained, dataset, fold, points, fits, values, best, splits)
         trained.choices[-1]["seconds"] = time.perf_counter() - started
-        report(f"fold {fold + 1}/{len(dataset.folds)}: chose {_show(points[best])}, validation {values[best]:.4f}")
+        report(f"{where}: chose {_show(points[best])}, validation {values[best]:.4f}")
     none = pd.DataFrame(columns=["fold", "point", "chosen"])  # of a method that has no rounds
     return trained._replace(history=pd.concat(trained.history, ignore_index=True) if trained.history else none)
 
 
-def _fit(method: type[Method], point: Mapping[str, Any], task: Task, report: Callable[[str], None], where: str) -> Fit:
-    """A failure says which fold and grid point it was; scores that are not numbers are one."""
+def _fit_all(
+    method: type[Method], points: list[dict[str, Any]], task: Task, report: Callable[[str], None], where: str
+) -> list[Fit]:
+    """The fit of every grid point: all at once where the method can, else one by one."""
+    instances = [method.make(**point) for point in points]
+    with _at(where):
+        fits = method.fit_together(instances, replace(task, report=lambda text: report(f"{where}: {text}")))
+    if fits is None:
+        fits = []
+        for number, (point, instance) in enumerate(zip(points, instances, strict=True), 1):
+            here = f"{where}, grid point {number}/{len(points)}"
+            report(f"{here}: {_show(point)}")
+            with _at(f"{here}, {_show(point)}"):
+                fits.append(instance.fit(replace(task, report=lambda text, here=here: report(f"{here}: {text}"))))
+                _check_scores(fits[-1], task)
+        return fits
+    for point, fit in zip(points, fits, strict=True):
+        with _at(f"{where}, {_show(point)}"):
+            _check_scores(fit, task)
+    return fits
+
+
+@contextmanager
+def _at(where: str) -> Iterator[None]:
+    """A failure says which fold and grid point it was."""
     try:
-        fit = method.make(**point).fit(Task(**{**vars(task), "report": report}))
-        if not np.all(np.isfinite(fit.model.score(task.vali))):
-            raise ReplirankError("scores are not finite", remedy="take extreme values out of the grid in config.yaml")
+        yield
     except ReplirankError as error:
-        raise ReplirankError(f"{where}, {_show(point)}: {error.what}", remedy=error.remedy) from error
-    return fit
+        raise ReplirankError(f"{where}: {error.what}", remedy=error.remedy) from error
+
+
+def _check_scores(fit: Fit, task: Task) -> None:
+    if not np.all(np.isfinite(fit.model.score(task.vali))):
+        raise ReplirankError("scores are not finite", remedy="take extreme values out of the grid in config.yaml")
 
 
 def _validator(vali: RankingData, metric: str) -> Callable[[np.ndarray], float]:

@@ -20,7 +20,8 @@ def results(real_data, snakemake, tmp_path_factory):
     real_data("mq2008")
     folder = tmp_path_factory.mktemp("published") / "run"
     methods = ["bm25", "regression", "ranksvm"]
-    config = {"run": {"datasets": ["ohsumed", "mq2008"], "methods": methods}, "flips": 1000, "on_missing": "fail"}
+    letor = {"datasets": ["ohsumed", "mq2008"], "methods": methods}
+    config = {"run": ["letor"], "papers": {"letor": letor}, "flips": 1000, "on_missing": "fail"}
     snakemake(folder, config=config, quick=False)
     return folder / "results"
 

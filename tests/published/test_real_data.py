@@ -30,7 +30,7 @@ def test_counts_labels_and_folds_are_as_known(real_data, tmp_path, name, origin,
     assert (card["queries"], card["documents"], card["features"]) == (known.queries, known.documents, known.features)
     assert {int(label): count for label, count in card["labels"].items()} == known.labels
     assert card["queries_without_relevant"] == barren
-    assert [fold["test"] for fold in card["folds"]] == folds
+    assert [fold["test"]["queries"] for fold in card["folds"]] == folds
 
 
 def test_a_real_file_reads_as_sklearn_reads_it(real_data, tmp_path):

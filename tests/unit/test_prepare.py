@@ -524,7 +524,14 @@ def test_the_card(tiny, tmp_path):
         "best_label": 2.0,
         "documents_per_query": {"least": 2, "median": 3.0, "most": 4},
         "queries_without_relevant": 1,
-        "folds": [{"train": 6, "vali": 2, "test": 2}] * 5,
+        "folds": [
+            {
+                # Query q has 2 + q % 3 documents.
+                name: {"queries": count, "documents": int(sum(2 + dataset.data.query_ids[split] % 3))}
+                for (name, split), count in zip(fold._asdict().items(), (6, 2, 2), strict=True)
+            }
+            for fold in dataset.folds
+        ],
     }
 
 

@@ -408,3 +408,45 @@ def test_validation_without_a_single_value_is_refused_not_guessed():
             names=("data", "method"),
             report=lambda text: None,
         )
+
+
+# All grid points at once
+
+
+@dataclass(frozen=True)
+class Together(OneColumn):
+    """As OneColumn, but all columns in one go."""
+
+    title = "Together"
+
+    def fit(self, task: Task) -> Fit:
+        raise AssertionError("fit_together was to do it")
+
+    @classmethod
+    def fit_together(cls, points, task):
+        task.report(f"{len(points)} at once")
+        return [OneColumn(point.column).fit(task) for point in points]
+
+
+def test_a_method_may_fit_all_points_of_a_fold_at_once():
+    said = []
+    together = run(Together, data=dataset(folds=2), report=said.append)
+    apart = run(OneColumn, data=dataset(folds=2))
+    assert choices(together) == choices(apart)
+    for one, other in zip(together.scored, apart.scored, strict=True):
+        assert_array_equal(one.scores, other.scores)
+    assert [line for line in said if "at once" in line] == ["fold 1/2: 5 at once", "fold 2/2: 5 at once"]
+
+
+@dataclass(frozen=True)
+class OneGoesWrong(Together):
+    @classmethod
+    def fit_together(cls, points, task):
+        fits = super().fit_together(points, task)
+        fits[[point.column for point in points].index("test")] = Fit(Linear(np.full(len(COLUMNS), np.nan)))
+        return fits
+
+
+def test_of_points_fitted_at_once_the_one_that_went_wrong_is_named():
+    with pytest.raises(ReplirankError, match="fold 1/1, column test: scores are not finite"):
+        run(OneGoesWrong)

@@ -35,7 +35,7 @@ def test_following_the_page_adds_both_methods_to_every_table(tmp_path):
         if kind == "file":
             (project / where).write_text(text)
         elif kind == "config":
-            add_methods(project, yaml.safe_load(text))
+            add_to_config(project, yaml.safe_load(text))
         else:
             outputs.append(run(project, text))
 
@@ -56,16 +56,20 @@ def test_following_the_page_adds_both_methods_to_every_table(tmp_path):
 def shrink(project):
     """Little data and few methods: quick.yaml as the config itself, since the page's commands name none."""
     config, quick = (yaml.safe_load((project / p).read_text()) for p in ("config.yaml", "tests/quick.yaml"))
-    config["run"] |= {"datasets": ["ohsumed"], "methods": ["regression", "bm25"]}
+    config["run"] = ["letor"]
+    config["papers"]["letor"] |= {"datasets": ["ohsumed"], "methods": ["regression", "bm25"]}
     config["datasets"]["ohsumed"] |= quick["datasets"]["ohsumed"]
     config |= {"always_simulate": True, "flips": 1000}
     (project / "config.yaml").write_text(yaml.safe_dump(config))
 
 
-def add_methods(project, methods):
+def add_to_config(project, change):
+    """As a reader would: "..." stands for the methods that are there."""
     config = yaml.safe_load((project / "config.yaml").read_text())
-    config["methods"] |= methods
-    config["run"]["methods"] += list(methods)
+    there, *new = change["papers"]["letor"]["methods"]
+    assert there == "..."
+    config["papers"]["letor"]["methods"] += new
+    config["methods"] |= change["methods"]
     (project / "config.yaml").write_text(yaml.safe_dump(config))
 
 
@@ -77,7 +81,7 @@ def run(project, command):
 
 
 def trained(output):
-    return set(re.findall(r"results/scores/ohsumed/(\w+)\.csv", "\n".join(re.findall(r"output: .*", output))))
+    return set(re.findall(r"results/scores/letor/ohsumed/(\w+)\.csv", "\n".join(re.findall(r"output: .*", output))))
 
 
 def io(data):

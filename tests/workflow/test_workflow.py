@@ -12,7 +12,9 @@ import pandas as pd
 import pytest
 from helpers import ROOT, command_line, environment, tables
 
-TWO = {"run": {"datasets": ["ohsumed", "mq2008"]}}
+# One of each engine and of each kind of rule on two data sets, where a whole run would only take longer.
+FEW = ["regression", "ranksvm", "ranknet_two_layer", "lambdamart"]
+TWO = {"run": ["letor"], "papers": {"letor": {"datasets": ["ohsumed", "mq2008"], "methods": FEW}}}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,7 @@ def test_everything_that_is_promised_is_there(quick):
 
 def test_the_tidy_frame_has_every_query_once_for_each_method_and_split(quick):
     metrics = pd.read_parquet(quick / "results/metrics.parquet")
-    assert not metrics.duplicated(["dataset", "method", "split", "query"]).any()
+    assert not metrics.duplicated(["paper", "dataset", "method", "split", "query"]).any()
     counts = metrics.query("split == 'test'").groupby(["dataset", "method"]).size().unstack()
     assert counts.shape == (4, 6)
     assert counts.loc["ohsumed"].tolist() == [15] * 6
@@ -88,7 +90,7 @@ def test_a_killed_run_resumes_and_ends_with_the_same_tables(two_cores, snakemake
     command = command_line(folder, "--cores", "2", config=TWO, quick=True)
     with open(tmp_path / "log", "w") as log:
         running = subprocess.Popen(command, stdout=log, stderr=log, env=environment(), start_new_session=True)
-    training = folder / "results/logs/train/ohsumed/ranknet_two_layer.log"
+    training = folder / "results/logs/train/letor/ohsumed/ranknet_two_layer.log"
     deadline = time.monotonic() + 300
     while not (training.exists() and "epoch 2/" in training.read_text()):
         assert running.poll() is None, (tmp_path / "log").read_text()[-3000:]
@@ -96,7 +98,7 @@ def test_a_killed_run_resumes_and_ends_with_the_same_tables(two_cores, snakemake
         time.sleep(0.02)
     os.killpg(running.pid, signal.SIGKILL)
     running.wait()
-    assert not (folder / "results/scores/ohsumed/ranknet_two_layer.csv").exists()
+    assert not (folder / "results/scores/letor/ohsumed/ranknet_two_layer.csv").exists()
     assert not (folder / "results/metrics.parquet").exists()
 
     resumed = snakemake(folder, "--cores", "2", config=TWO)
@@ -124,11 +126,12 @@ def test_two_runs_at_once_in_one_folder_are_still_refused(snakemake, tmp_path):
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"run": {"methods": ["ranksvm", "ranksmv"]}}, "unknown method 'ranksmv'"),
-        ({"run": {"datasets": ["ohsumd"]}}, "unknown data set 'ohsumd'"),
-        ({"run": {"papers": ["lettor"]}}, "unknown paper 'lettor'"),
+        ({"papers": {"letor": {"methods": ["ranksvm", "ranksmv"]}}}, "unknown method 'ranksmv'"),
+        ({"papers": {"letor": {"datasets": ["ohsumd"]}}}, "unknown data set 'ohsumd'"),
+        ({"papers": {"letor": {"datasets": [["mq2007", "wbe"]]}}}, "unknown data set 'wbe'"),
+        ({"run": ["lettor"]}, "unknown paper 'lettor'"),
         ({"sede": 3}, "'sede' was unexpected"),
-        ({"methods": {"lambdamart": {"select_by": "ndgc@10"}}}, "'ndgc@10' does not match"),
+        ({"papers": {"letor": {"select_by": "ndgc@10"}}}, "'ndgc@10' does not match"),
         ({"datasets": {"ohsumed": {"convention": "trec"}}}, "'trec' is not one of"),
     ],
 )
@@ -141,10 +144,10 @@ def test_a_wrong_name_in_the_config_gets_one_clear_message(snakemake, tmp_path, 
 
 def test_an_unknown_hyperparameter_stops_the_job_with_a_remedy(snakemake, tmp_path):
     config = {"methods": {"ranksvm": {"grid": {"c": [1.0]}}}}
-    target = "results/scores/ohsumed/ranksvm.csv"
+    target = "results/scores/letor/ohsumed/ranksvm.csv"
     done = snakemake(tmp_path / "run", "--cores", "1", target, config=config, check=False)
     assert done.returncode
-    assert "[ranksvm on ohsumed] RankSVM has no hyper-parameter 'c'\n  remedy: it has C, gap" in done.stderr
+    assert "[ranksvm on ohsumed for letor] RankSVM has no hyper-parameter 'c'\n  remedy: it has C, gap" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "run" / target).exists()
 

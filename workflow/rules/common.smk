@@ -14,6 +14,7 @@ from replirank.data.find import Catalogue, find_source, homes
 from replirank.data.specs import SPECS
 from replirank.errors import ReplirankError
 from replirank.jobs import release_stale_locks, set_environment
+from replirank.protocol import named, resolve
 from replirank.sources import fingerprint
 
 set_environment(ROOT)
@@ -26,6 +27,7 @@ ENVIRONMENT = str(ROOT / "environment.yml")
 # For rules that call the command from a shell, whatever is on the PATH there.
 REPLIRANK = f"{sys.executable} -m replirank.cli"
 METHOD_RULES = {path.stem: str(path) for path in sorted((ROOT / "workflow/rules/methods").glob("*.smk"))}
+PAPER_RULES = [str(path) for path in sorted((ROOT / "workflow/rules/papers").glob("*.smk"))]
 PAPERS = {path.stem: yaml.safe_load(path.read_text()) for path in sorted((ROOT / "workflow/papers").glob("*.yaml"))}
 for paper in PAPERS.values():
     validate(paper, str(ROOT / "workflow/schemas/paper.schema.yaml"))
@@ -40,11 +42,13 @@ def check_names(kind, used, known, remedy):
 
 
 ALL_METHODS = {*methods.ids(), *METHOD_RULES}
-check_names("data set", [*config["datasets"], *config["run"]["datasets"]], SPECS, "see src/replirank/data/specs.py")
-check_names("data set", config["run"]["datasets"], config["datasets"], "give it an entry under datasets")
-check_names("method", [*config["methods"], *config["run"]["methods"]], ALL_METHODS, "see docs/adding-a-method.md")
-check_names("method", config["run"]["methods"], config["methods"], "give it an entry under methods")
-check_names("paper", config["run"]["papers"], PAPERS, "see workflow/papers")
+check_names("data set", config["datasets"], SPECS, "see src/replirank/data/specs.py")
+check_names("method", config["methods"], ALL_METHODS, "see docs/adding-a-method.md")
+check_names("paper", config["papers"], PAPERS, "see workflow/papers")
+check_names("paper", config["run"], config["papers"], "give it an entry under papers")
+for entry in config["papers"].values():
+    check_names("data set", named(entry), config["datasets"], "give it an entry under datasets")
+    check_names("method", entry["methods"], config["methods"], "give it an entry under methods")
 for method in METHOD_RULES:
     if method in config["methods"] and "title" not in config["methods"][method]:
         raise ReplirankError(f"method {method!r} has no title", path="config.yaml", remedy="give it one under methods")
@@ -60,34 +64,50 @@ def source_of(dataset):
     return [] if found is None else [str(found)]
 
 
-def wanted(entry):
-    return entry.get("dataset") in (None, *config["run"]["datasets"])
+PROTOCOLS = {paper: resolve(config, paper, lambda name: bool(source_of(name))) for paper in config["papers"]}
+RUN_DATASETS = list(dict.fromkeys(dataset for paper in config["run"] for dataset in PROTOCOLS[paper].datasets))
+
+
+def outputs_of(paper, part):
+    """The paper's tables or figures that can be made: not those of a data set that is not run."""
+    protocol = PROTOCOLS[paper]
+    return [
+        name
+        for name, entry in PAPERS[paper].get(part, {}).items()
+        if entry.get("dataset") in (None, *protocol.datasets)
+    ]
 
 
 def paper_outputs():
-    """Every table and figure of the papers to run, but for those of a data set that is not run."""
+    """Every table and figure of the papers to run."""
     outputs = []
-    for paper in config["run"]["papers"]:
-        tables, figures = (
-            [name for name, entry in PAPERS[paper].get(part, {}).items() if wanted(entry)]
-            for part in ("tables", "figures")
-        )
+    for paper in config["run"]:
+        tables, figures = outputs_of(paper, "tables"), outputs_of(paper, "figures")
         outputs += expand("results/tables/{paper}/{name}.{form}", paper=paper, name=tables, form=["csv", "md", "tex"])
         outputs += expand("figures/{paper}/{name}.{form}", paper=paper, name=figures, form=["pdf", "png"])
     return outputs
 
 
-def evidence(wildcards):
-    """What a paper's tables and figures are made from."""
-    trained = [method for method in config["run"]["methods"] if method not in METHOD_RULES]
-    runs = expand("{dataset}/{method}", dataset=config["run"]["datasets"], method=trained)
-    return {
-        "metrics": "results/metrics.parquet",
-        "cards": expand("results/data/{dataset}/card.json", dataset=config["run"]["datasets"]),
-        "choices": expand("results/choices/{run}.json", run=runs),
-        "history": expand("results/history/{run}.csv", run=runs),
-        "paper": str(ROOT / f"workflow/papers/{wildcards.paper}.yaml"),
-    }
+def evidence(part):
+    """What a paper's tables or figures are made from."""
+
+    def files(wildcards):
+        paper, protocol = wildcards.paper, PROTOCOLS[wildcards.paper]
+        stated = {"paper": str(ROOT / f"workflow/papers/{paper}.yaml")}
+        needs = PAPERS[paper][part][wildcards.name].get("needs")
+        if needs:
+            return {**stated, "needs": expand(needs, draw=range(1, protocol.draws + 1))}
+        trained = [method for method in protocol.methods if method not in METHOD_RULES]
+        runs = expand("{paper}/{dataset}/{method}", paper=paper, dataset=protocol.datasets, method=trained)
+        return {
+            **stated,
+            "metrics": f"results/metrics/{paper}.parquet",
+            "cards": expand("results/data/{dataset}/card.json", dataset=protocol.datasets),
+            "choices": expand("results/choices/{run}.json", run=runs),
+            "history": expand("results/history/{run}.csv", run=runs),
+        }
+
+    return files
 
 
 wildcard_constraints:

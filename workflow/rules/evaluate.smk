@@ -1,17 +1,19 @@
-# From scores to the one tidy frame: a row for each (dataset, fold, split, method, query), a column for each metric.
+# From scores to the one tidy frame: a row for each (paper, dataset, fold, split, method, query), a column for each metric.
 
 
 rule evaluate:
     input:
         arrays="results/data/{dataset}/arrays.npz",
         card="results/data/{dataset}/card.json",
-        scores=expand("results/scores/{{dataset}}/{method}.csv", method=config["run"]["methods"]),
+        scores=lambda wildcards: expand(
+            "results/scores/{{paper}}/{{dataset}}/{method}.csv", method=PROTOCOLS[wildcards.paper].methods
+        ),
     output:
-        metrics="results/metrics/{dataset}.parquet",
+        metrics="results/metrics/{paper}/{dataset}.parquet",
     log:
-        "results/logs/evaluate/{dataset}.log",
+        "results/logs/evaluate/{paper}/{dataset}.log",
     benchmark:
-        "results/benchmarks/evaluate/{dataset}.tsv"
+        "results/benchmarks/evaluate/{paper}/{dataset}.tsv"
     conda:
         ENVIRONMENT
     params:
@@ -20,9 +22,26 @@ rule evaluate:
         "../scripts/evaluate.py"
 
 
+rule paper_metrics:
+    input:
+        pieces=lambda wildcards: expand(
+            "results/metrics/{{paper}}/{dataset}.parquet", dataset=PROTOCOLS[wildcards.paper].datasets
+        ),
+    output:
+        metrics="results/metrics/{paper}.parquet",
+    log:
+        "results/logs/metrics/{paper}.log",
+    benchmark:
+        "results/benchmarks/metrics/{paper}.tsv"
+    conda:
+        ENVIRONMENT
+    script:
+        "../scripts/metrics.py"
+
+
 rule metrics:
     input:
-        pieces=expand("results/metrics/{dataset}.parquet", dataset=config["run"]["datasets"]),
+        pieces=expand("results/metrics/{paper}.parquet", paper=config["run"]),
     output:
         metrics="results/metrics.parquet",
     log:

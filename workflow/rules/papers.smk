@@ -3,7 +3,7 @@
 
 rule table:
     input:
-        unpack(evidence),
+        unpack(evidence("tables")),
     output:
         csv="results/tables/{paper}/{name}.csv",
         md="results/tables/{paper}/{name}.md",
@@ -16,6 +16,7 @@ rule table:
         ENVIRONMENT
     params:
         code=lambda wildcards: fingerprint(f"replirank.papers.{wildcards.paper}", "replirank.tables"),
+        protocol=lambda wildcards: vars(PROTOCOLS[wildcards.paper]),
         config=config,
     script:
         "../scripts/table.py"
@@ -23,7 +24,7 @@ rule table:
 
 rule figure:
     input:
-        unpack(evidence),
+        unpack(evidence("figures")),
     output:
         pdf="figures/{paper}/{name}.pdf",
         png="figures/{paper}/{name}.png",
@@ -35,6 +36,7 @@ rule figure:
         ENVIRONMENT
     params:
         code=lambda wildcards: fingerprint(f"replirank.papers.{wildcards.paper}", "replirank.tables"),
+        protocol=lambda wildcards: vars(PROTOCOLS[wildcards.paper]),
         config=config,
     script:
         "../scripts/figure.py"

@@ -3,7 +3,7 @@
 
 rule provenance:
     input:
-        cards=expand("results/data/{dataset}/card.json", dataset=config["run"]["datasets"]),
+        cards=expand("results/data/{dataset}/card.json", dataset=RUN_DATASETS),
         metrics="results/metrics.parquet",
     output:
         json="results/provenance.json",
@@ -23,7 +23,7 @@ rule report:
     input:
         outputs=paper_outputs(),
         provenance="results/provenance.json",
-        papers=[str(ROOT / f"workflow/papers/{paper}.yaml") for paper in config["run"]["papers"]],
+        papers=[str(ROOT / f"workflow/papers/{paper}.yaml") for paper in config["run"]],
     output:
         html="results/report.html",
     log:

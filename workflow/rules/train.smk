@@ -1,27 +1,29 @@
-# One job trains one method on one data set, all folds and grid points inside: one import, one compilation.
+# One job trains one method on one data set by one paper's protocol, all folds and grid points inside: one import, one
+# compilation.
 
 
 rule train:
     input:
         arrays="results/data/{dataset}/arrays.npz",
     output:
-        scores="results/scores/{dataset}/{method}.csv",
-        models="results/models/{dataset}/{method}.npz",
-        choices="results/choices/{dataset}/{method}.json",
-        history="results/history/{dataset}/{method}.csv",
+        scores="results/scores/{paper}/{dataset}/{method}.csv",
+        models="results/models/{paper}/{dataset}/{method}.npz",
+        choices="results/choices/{paper}/{dataset}/{method}.json",
+        history="results/history/{paper}/{dataset}/{method}.csv",
     log:
-        "results/logs/train/{dataset}/{method}.log",
+        "results/logs/train/{paper}/{dataset}/{method}.log",
     benchmark:
-        "results/benchmarks/train/{dataset}/{method}.tsv"
+        "results/benchmarks/train/{paper}/{dataset}/{method}.tsv"
     wildcard_constraints:
         method="|".join(methods.ids()),
     conda:
         ENVIRONMENT
     params:
         code=lambda wildcards: fingerprint("replirank.training", f"replirank.methods.{wildcards.method}"),
-        settings=lambda wildcards: config["methods"][wildcards.method],
-        convention=lambda wildcards: config["datasets"][wildcards.dataset]["convention"],
-        splits=config["splits"],
+        grid=lambda wildcards: config["methods"][wildcards.method]["grid"],
+        convention=lambda wildcards: PROTOCOLS[wildcards.paper].conventions[wildcards.dataset],
+        select_by=lambda wildcards: PROTOCOLS[wildcards.paper].select_by,
+        splits=lambda wildcards: PROTOCOLS[wildcards.paper].splits,
         seed=config["seed"],
     script:
         "../scripts/train.py"

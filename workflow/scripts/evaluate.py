@@ -11,14 +11,15 @@ from replirank.data import arrays
 from replirank.evaluation import metrics_of
 from replirank.jobs import job
 
-name = snakemake.wildcards.dataset
-with job(f"evaluate {name}", snakemake.log[0]) as report:
+paper, name = snakemake.wildcards.paper, snakemake.wildcards.dataset
+with job(f"evaluate {name} for {paper}", snakemake.log[0]) as report:
     dataset = arrays.load(snakemake.input.arrays)
     card = json.loads(Path(snakemake.input.card).read_text())
     pieces = []
     for path in snakemake.input.scores:
         report(path)
         scored = scores.read(path, dataset)
-        pieces.append(metrics_of(dataset, scored, name=name, origin=card["origin"], method=Path(path).stem))
+        keys = {"paper": paper, "dataset": name, "origin": card["origin"], "method": Path(path).stem}
+        pieces.append(metrics_of(dataset, scored, keys))
     with whole(snakemake.output.metrics) as temporary:
         pd.concat(pieces, ignore_index=True).to_parquet(temporary, index=False)

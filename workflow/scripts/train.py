@@ -1,4 +1,4 @@
-"""Rule train: one method on one data set, all folds and grid points."""
+"""Rule train: one method on one data set by one paper's protocol, all folds and grid points."""
 
 import json
 
@@ -9,16 +9,17 @@ from replirank.jobs import job
 from replirank.models import base as models
 from replirank.training import train
 
-dataset_name, method_name = snakemake.wildcards.dataset, snakemake.wildcards.method
+paper, dataset_name, method_name = (snakemake.wildcards[name] for name in ("paper", "dataset", "method"))
 output, params = snakemake.output, snakemake.params
-with job(f"{method_name} on {dataset_name}", snakemake.log[0]) as report:
+with job(f"{method_name} on {dataset_name} for {paper}", snakemake.log[0]) as report:
     dataset = arrays.load(snakemake.input.arrays)
+    method = methods.find(method_name)
     trained = train(
         dataset,
-        methods.find(method_name),
-        grid=params.settings["grid"],
+        method,
+        grid=params.grid,
         convention=params.convention,
-        select_by=params.settings["select_by"],
+        select_by=params.select_by,
         seed=params.seed,
         names=(dataset_name, method_name),
         splits=params.splits,
@@ -26,6 +27,6 @@ with job(f"{method_name} on {dataset_name}", snakemake.log[0]) as report:
     )
     scores.write(output.scores, scores.frame(dataset, trained.scored))
     models.save(output.models, trained.models)
-    write_text(output.choices, json.dumps({"folds": trained.choices}, indent=2) + "\n")
+    write_text(output.choices, json.dumps({"title": method.title, "folds": trained.choices}, indent=2) + "\n")
     with whole(output.history) as temporary:
         trained.history.to_csv(temporary, index=False, lineterminator="\n")

@@ -278,5 +278,11 @@ def card(spec: Spec, dataset: Dataset, origin: Origin, source: Path | None) -> d
             "most": int(lengths.max()),
         },
         "queries_without_relevant": int(np.sum(highest == 0)),
-        "folds": [{name: len(split) for name, split in fold._asdict().items()} for fold in dataset.folds],
+        "folds": [
+            {
+                name: {"queries": len(split), "documents": int(lengths[split].sum())}
+                for name, split in fold._asdict().items()
+            }
+            for fold in dataset.folds
+        ],
     }

@@ -40,6 +40,14 @@ class Method(ABC):
         """Learn from task.train. Every random choice comes from task.seed."""
 
     @classmethod
+    def fit_together(cls, points: Sequence[Method], task: Task) -> list[Fit] | None:
+        """The fits of all grid points of a fold, for a method that gains by computing them at once; None: one by one.
+
+        Each must be what `fit` alone would give.
+        """
+        return None
+
+    @classmethod
     def make(cls, **hyperparameters: Any) -> Method:
         """An instance; a hyper-parameter that the method does not have is refused."""
         known = {field.name for field in fields(cls)}

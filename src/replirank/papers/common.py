@@ -26,10 +26,12 @@ DASHES = ["-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0,
 
 
 def style(number: int) -> dict[str, Any]:
+    """Each of the first 64 is a different one: in a second round of the colours, markers and dashes are shifted."""
+    shifted = number + number // len(COLOURS)
     return {
         "color": COLOURS[number % len(COLOURS)],
-        "marker": MARKERS[number % len(MARKERS)],
-        "linestyle": DASHES[number % len(DASHES)],
+        "marker": MARKERS[shifted % len(MARKERS)],
+        "linestyle": DASHES[shifted % len(DASHES)],
     }
 
 
@@ -99,7 +101,7 @@ def significance_table(entry: Entry, evidence: Evidence) -> Table:
     rows = []
     for dataset in evidence.datasets:
         column = f"{evidence.convention(dataset)}.{entry['metric']}"
-        wide = evidence.test(dataset).pivot(index=["fold", "query"], columns="method", values=column)
+        wide = evidence.rows(dataset).pivot(index=["fold", "query"], columns="method", values=column)
         here = []
         for first, second in itertools.combinations(evidence.methods, 2):
             a, b = wide[first].to_numpy(), wide[second].to_numpy()
@@ -153,7 +155,7 @@ def choices_table(entry: Entry, evidence: Evidence) -> Table:
                     "fold": fold["fold"],
                     "chosen": ", ".join(f"{name} {value:g}" for name, value in fold["chosen"].items()),
                     "from": len(fold["tried"]),
-                    "by": shown(evidence.config["methods"][method]["select_by"]),
+                    "by": shown(evidence.protocol.select_by),
                     "validation": fold["validation"],
                 }
             )
@@ -208,22 +210,28 @@ def curves_figure(entry: Entry, evidence: Evidence) -> Figure:
         for number, method in enumerate(names):
             if (dataset, method) not in evidence.history:
                 continue
-            history = evidence.history[dataset, method]
-            chosen = history[history["chosen"]]
             look = {**style(number), "marker": ""}
-            for axis, column in ((left, "loss"), (right, "validation")):
-                for _, fold in chosen.groupby("fold"):
-                    axis.plot(fold["epoch"], fold[column], linewidth=0.5, alpha=0.5, color=look["color"])
-                mean = chosen.groupby("epoch")[column].mean()
-                axis.plot(mean.index, mean, label=evidence.title(method), **look)
-        left.set(title=evidence.label(dataset), xlabel="epoch", ylabel="training loss per query")
+            losses, validation = (by_epoch(evidence.history[dataset, method], name) for name in ("loss", "validation"))
+            # Losses differ in kind and scale; as shares of where each began they can be seen together.
+            for axis, folds in ((left, losses / losses.iloc[0]), (right, validation)):
+                if entry.get("each_fold", True):
+                    axis.plot(folds.index, folds, linewidth=0.5, alpha=0.5, color=look["color"])
+                axis.plot(folds.index, folds.mean(axis=1), label=evidence.title(method), **look)
+        left.set(title=evidence.label(dataset), xlabel="epoch", ylabel="training loss / first epoch's")
         left.set_yscale("log")
         for which in (left.yaxis.set_major_formatter, left.yaxis.set_minor_formatter):
-            which("{x:g}")  # 60, not 6 × 10¹
-        select = {shown(evidence.config["methods"][method]["select_by"]) for method in names}
-        right.set(title=evidence.label(dataset), xlabel="epoch", ylabel=f"validation {', '.join(sorted(select))}")
+            which("{x:g}")  # 0.6, not 6 × 10⁻¹
+        right.set(
+            title=evidence.label(dataset), xlabel="epoch", ylabel=f"validation {shown(evidence.protocol.select_by)}"
+        )
     legend_below(figure, axes[0])
     return figure
+
+
+def by_epoch(history: pd.DataFrame, column: str) -> pd.DataFrame:
+    """A row for each epoch, a column for each fold, of the chosen grid points. A fold that ended early stays there."""
+    chosen = history[history["chosen"]]
+    return chosen.pivot(index="epoch", columns="fold", values=column).ffill()
 
 
 def panels(count: int, columns: int = 2) -> tuple[Figure, list]:

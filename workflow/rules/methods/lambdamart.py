@@ -13,8 +13,8 @@ from replirank.seeds import derive
 
 TREES, STEP = 300, 10
 
-dataset_name, settings = snakemake.wildcards.dataset, snakemake.params.settings
-metric = f"{snakemake.params.convention}.{settings['select_by']}"
+dataset_name, grid = snakemake.wildcards.dataset, snakemake.params.grid
+metric = f"{snakemake.params.convention}.{snakemake.params.select_by}"
 
 
 def boost(train, point, seed):
@@ -39,9 +39,7 @@ def validation(booster, vali, trees):
 
 with job(f"lambdamart on {dataset_name}", snakemake.log[0]) as report:
     dataset = arrays.load(snakemake.input.arrays)
-    points = [
-        dict(zip(settings["grid"], values, strict=True)) for values in itertools.product(*settings["grid"].values())
-    ]
+    points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     scored = []
     for fold in range(len(dataset.folds)):
         train, vali = dataset.split(fold, "train"), dataset.split(fold, "vali")

@@ -6,17 +6,18 @@ rule lambdamart:
     input:
         arrays="results/data/{dataset}/arrays.npz",
     output:
-        scores="results/scores/{dataset}/lambdamart.csv",
+        scores="results/scores/{paper}/{dataset}/lambdamart.csv",
     log:
-        "results/logs/train/{dataset}/lambdamart.log",
+        "results/logs/train/{paper}/{dataset}/lambdamart.log",
     benchmark:
-        "results/benchmarks/train/{dataset}/lambdamart.tsv"
+        "results/benchmarks/train/{paper}/{dataset}/lambdamart.tsv"
     conda:
         ENVIRONMENT
     params:
-        settings=config["methods"].get("lambdamart", {}),
-        convention=lambda wildcards: config["datasets"][wildcards.dataset]["convention"],
-        splits=config["splits"],
+        grid=config["methods"].get("lambdamart", {}).get("grid"),
+        convention=lambda wildcards: PROTOCOLS[wildcards.paper].conventions[wildcards.dataset],
+        select_by=lambda wildcards: PROTOCOLS[wildcards.paper].select_by,
+        splits=lambda wildcards: PROTOCOLS[wildcards.paper].splits,
         seed=config["seed"],
     script:
         "lambdamart.py"

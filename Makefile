@@ -36,7 +36,7 @@ quick: $(READY)
 	$(SNAKEMAKE) --cores all --directory quick --configfile tests/quick.yaml
 
 test: $(READY)
-	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+	$(BIN)/python -m pytest --numprocesses auto --dist loadscope
 
 report: $(READY)
 	$(SNAKEMAKE) --cores all results/report.html

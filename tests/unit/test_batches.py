@@ -11,10 +11,12 @@ from numpy.testing import assert_array_equal
 from replirank.data.arrays import RankingData
 from replirank.fitting.batches import (
     MOST_CLASSES,
+    MOST_LENGTHS,
     LengthClass,
     common_shapes,
     covers,
     fewer_classes,
+    list_shapes,
     make_batches,
     natural_class,
     padded_length,
@@ -57,17 +59,17 @@ labels_of_queries = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=40
 # Lengths
 
 
-def test_padding_is_below_a_third():
-    for length in range(3, 5001):
+def test_padding_is_below_a_fifth():
+    for length in range(4, 5001):
         padded = padded_length(length)
         assert padded >= length
-        assert (padded - length) / padded < 1 / 3, length
+        assert (padded - length) / padded < 1 / 5, length
 
 
-def test_lengths_grow_by_at_most_half_so_there_are_few():
+def test_lengths_grow_by_at_most_a_quarter_so_there_are_few():
     lengths = sorted({padded_length(length) for length in range(1, 5001)})
-    assert lengths == [4, *(n << k for k in range(1, 11) for n in (3, 4)), 3 << 11]
-    assert lengths[-2:] == [4096, 6144]
+    assert lengths == [n << k for k in range(11) for n in (4, 5, 6, 7)][: len(lengths)]
+    assert lengths[-2:] == [4096, 5120]
 
 
 def test_longer_queries_are_never_padded_to_less():
@@ -91,10 +93,12 @@ def test_natural_class_has_room_for_the_query():
             assert better <= found.preferred <= found.length
 
 
-def test_one_relevant_document_needs_an_eighth_of_the_pairs():
-    assert natural_class(100, 1) == natural_class(100, 16) == (128, 128 // 8)
-    assert natural_class(100, 17) == natural_class(100, 64) == (128, 128 // 2)
-    assert natural_class(100, 65) == (128, 128)
+def test_preferred_is_so_many_eighths_of_the_length():
+    assert natural_class(120, 1) == natural_class(120, 16) == (128, 128 // 8)
+    assert natural_class(120, 17) == natural_class(120, 32) == (128, 128 // 4)
+    assert natural_class(120, 119) == (128, 128)
+    assert natural_class(9, 1) == natural_class(9, 2) == (10, 2)  # an eighth of 10, rounded up
+    assert natural_class(9, 8) == (10, 8)
 
 
 def test_covers_when_neither_length_nor_preferred_is_less():
@@ -104,11 +108,21 @@ def test_covers_when_neither_length_nor_preferred_is_less():
     assert not covers(LengthClass(8, 8), LengthClass(12, 1))
 
 
-def pairs_computed(classes, queries_of):
-    """How many pairs are computed when every query takes the class that computes the fewest for it."""
+def test_a_class_without_pairs_covers_by_length_alone():
+    assert covers(LengthClass(8, None), LengthClass(8, 8))
+    assert covers(LengthClass(8, None), LengthClass(6, None))
+    assert not covers(LengthClass(8, None), LengthClass(10, None))
+
+
+def cost(found):
+    """Of a step: its pairs, and 8 for each document."""
+    return found.length * ((found.preferred or 0) + 8)
+
+
+def total_cost(classes, queries_of):
+    """Of a step on each query, when every one takes the class that is cheapest for it."""
     return sum(
-        count * min(other.length * other.preferred for other in classes if covers(other, found))
-        for found, count in queries_of.items()
+        count * min(cost(other) for other in classes if covers(other, found)) for found, count in queries_of.items()
     )
 
 
@@ -139,29 +153,49 @@ def test_classes_within_the_limit_stay_as_they_are(queries_of):
     classes = fewer_classes(queries_of, most=100)
     assert set(queries_of) <= set(classes)
     assert len(classes) <= len(queries_of) + 1  # one that covers all
-    assert pairs_computed(classes, queries_of) == pairs_computed(queries_of, queries_of)
+    assert total_cost(classes, queries_of) == total_cost(queries_of, queries_of)
 
 
 def test_the_class_that_is_cheapest_to_move_goes():
     short, middle, long = LengthClass(8, 8), LengthClass(12, 12), LengthClass(128, 128)
-    # 100 queries of 8 cost less in a class of 12 than one of 12 in a class of 128: 100 * (240 - 128) < 1000 * ...
+    # 100 queries of 8 cost less in a class of 12 than 1000 of 12 in a class of 128.
+    assert 100 * (cost(middle) - cost(short)) < 1000 * (cost(long) - cost(middle))
     assert fewer_classes({short: 100, middle: 1000, long: 1}, most=2) == (middle, long)
-    # Here a single query of 12 does: 1 * (128 * 136 - 12 * 20) < 1000 * (12 * 20 - 8 * 16).
+    # Here a single query of 12 does.
+    assert 1 * (128 * 136 - 12 * 20) < 1000 * (12 * 20 - 8 * 16)
     assert fewer_classes({short: 1000, middle: 1, long: 1}, most=2) == (short, long)
     assert fewer_classes({short: 1000, middle: 1, long: 1}, most=1) == (long,)
 
 
+def test_the_class_that_covers_all_stays_although_no_query_needs_it():
+    long, wide = LengthClass(320, 40), LengthClass(192, 192)
+    assert fewer_classes({long: 5, wide: 5}, most=1) == (LengthClass(320, 192),)
+    assert fewer_classes({long: 5, wide: 5}, most=3) == (long, wide, LengthClass(320, 192))
+
+
+@settings(max_examples=30, deadline=None)
+@given(counted_classes)
+def test_each_class_that_goes_is_the_cheapest_to_go(queries_of):
+    """Against trying out each: from n to n - 1 classes no other choice costs less."""
+    most = len(fewer_classes(queries_of, most=100))
+    for fewer in range(1, most):
+        before, after = fewer_classes(queries_of, fewer + 1), fewer_classes(queries_of, fewer)
+        choices = [tuple(one for one in before if one != gone) for gone in before[:-1]]
+        assert after in choices
+        assert total_cost(after, queries_of) == min(total_cost(choice, queries_of) for choice in choices)
+
+
 def test_no_classes_of_no_queries():
-    assert fewer_classes({}) == ()
+    assert fewer_classes({}, most=3) == ()
 
 
-def test_more_classes_compute_no_more_pairs():
+def test_more_classes_cost_no_more():
     random = np.random.default_rng(0)
     queries_of = {
         natural_class(length, int(random.integers(1, length))): int(random.integers(1, 100))
         for length in random.integers(2, 500, 40).tolist()
     }
-    computed = [pairs_computed(fewer_classes(queries_of, most), queries_of) for most in range(1, 12)]
+    computed = [total_cost(fewer_classes(queries_of, most), queries_of) for most in range(1, 12)]
     assert all(more <= less for less, more in itertools.pairwise(computed))
     assert computed[MOST_CLASSES - 1] < computed[0] / 2  # which is what they are for
 
@@ -227,18 +261,31 @@ def test_each_query_takes_the_first_class_with_room_for_it():
         assert [covers(found, wanted) for found in batches.shapes.classes].index(True) == number
 
 
-def test_with_as_many_classes_as_there_are_padding_is_below_a_third():
-    """At most six shapes of real data: here all queries keep their own."""
-    batches = make_batches(ranking(*([1] + [0] * (length - 1) for length in (4, 5, 7, 9, 13, 23) for _ in range(3))))
-    assert len(batches.shapes.classes) == 6
-    for *_, where in slices(batches):
-        assert where.mean() > 2 / 3
+def padding(batches):
+    wheres = [where for *_, where in slices(batches)]
+    return 1 - sum(where.sum() for where in wheres) / sum(len(where) for where in wheres)
+
+
+@pytest.mark.parametrize("shapes", [common_shapes, list_shapes])
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        np.random.default_rng(0).integers(35, 321, 63),  # as OHSUMED
+        np.random.default_rng(1).integers(6, 148, 500),  # as MQ2007
+        np.full(20, 1000),
+        [50] * 30 + [1000],
+    ],
+)
+def test_padding_of_all_queries_together_is_below_a_third(lengths, shapes):
+    """A third of each has a label of 1 or 2, so that there are pairs; more or fewer of them would only add classes."""
+    data = ranking(*(np.arange(length) % 6 % 3 for length in lengths))
+    assert padding(make_batches(data, shapes([data]))) < 1 / 3
 
 
 def test_queries_without_a_pair_are_left_out():
     batches = make_batches(ranking([1], [0, 0, 0], [0, 1], [2, 2], [3]))
     ((found, rows, labels, where),) = slices(batches)
-    assert found == (4, 2)
+    assert found == (4, 1)
     assert_array_equal(rows[where], [5, 4])
     assert_array_equal(labels[where], [1, 0])
 
@@ -254,6 +301,32 @@ def test_the_types_are_those_that_jax_keeps():
     batches = make_batches(drawn(3))
     assert (batches.features.dtype, batches.labels.dtype) == (np.float32, np.float32)
     assert batches.queries.dtype == np.int32
+
+
+# For listwise losses
+
+
+@settings(max_examples=30, deadline=None)
+@given(labels_of_queries)
+def test_lists_are_the_same_queries_in_classes_of_length_alone(queries):
+    data = ranking(*queries)
+    pairs, lists = make_batches(data), make_batches(data, list_shapes([data]))
+    assert_array_equal(lists.queries[:, 1:], pairs.queries[:, 1:])
+    assert_array_equal(lists.features[: data.documents], pairs.features[: data.documents])
+    assert len(lists.shapes.classes) <= MOST_LENGTHS
+    assert {found.preferred for found in lists.shapes.classes} <= {None}
+    for found, *_, where in slices(lists):
+        assert found == min(each for each in lists.shapes.classes if each.length >= where.sum())
+
+
+def test_lists_of_like_length_are_one_class():
+    data = ranking([1, 0, 0, 0], [2, 1, 1, 0], [1, 1, 1, 0])
+    assert list_shapes([data]).classes == (LengthClass(4, None),)
+    assert len(common_shapes([data]).classes) > 1
+
+
+def test_lists_without_any_pair_have_no_class():
+    assert list_shapes([ranking([0], [1, 1])]) == ((), 3, 2)
 
 
 # Several folds

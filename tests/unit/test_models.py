@@ -14,7 +14,9 @@ from replirank.data.arrays import RankingData
 from replirank.errors import ReplirankError
 from replirank.models import linear, two_layer
 from replirank.models.base import Model, load, save
+from replirank.models.bayes_optimal import BayesOptimal
 from replirank.models.linear import Linear
+from replirank.models.quadratic import Quadratic
 from replirank.models.two_layer import TwoLayer, Weights
 
 
@@ -39,7 +41,23 @@ def a_two_layer(features, seed=1, units=10):
     return TwoLayer(*(random.normal(size=shape).astype(np.float32) for shape in shapes))
 
 
-EXAMPLES = {"linear": a_linear, "two_layer": a_two_layer}  # kind -> a model for so many features
+def a_quadratic(features, seed=1):
+    random = np.random.default_rng(seed)
+    return Quadratic(random.normal(size=features), random.normal(size=(features, features)))
+
+
+def a_bayes_optimal(features, seed=1, levels=3):
+    random = np.random.default_rng(seed)
+    return BayesOptimal(random.normal(size=(levels, features)), random.normal(size=levels), np.array([0.0, 1.0, 3.0]))
+
+
+# kind -> a model for so many features
+EXAMPLES = {
+    "linear": a_linear,
+    "two_layer": a_two_layer,
+    "quadratic": a_quadratic,
+    "bayes_optimal": a_bayes_optimal,
+}
 
 every_kind = pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES.keys())
 

@@ -15,11 +15,12 @@ import numpy as np
 from replirank.data.arrays import RankingData
 
 MOST_CLASSES = 6
+MOST_LENGTHS = 3
 
 
 class LengthClass(NamedTuple):
     length: int
-    preferred: int  # how many of the first documents can be the better one of a pair
+    preferred: int | None  # how many of the first documents can be the better one of a pair; None: no matrix of pairs
 
 
 class Shapes(NamedTuple):
@@ -38,19 +39,20 @@ class Batches(NamedTuple):
 
 
 def padded_length(length: int) -> int:
-    """The next of 4, 6, 8, 12, 16, 24, 32 ...: never more than half as much again, so padding stays below a third.
+    """The next of 4, 5, 6, 7, 8, 10, 12, 14, 16, 20 ...: never more than a quarter as much again.
 
     >>> [padded_length(n) for n in (1, 4, 5, 7, 9, 13, 100, 129)]
-    [4, 4, 6, 8, 12, 16, 128, 192]
+    [4, 4, 5, 7, 10, 14, 112, 160]
     """
-    power = max(4, 1 << max(length - 1, 0).bit_length())
-    return power * 3 // 4 if length <= power * 3 // 4 and power > 4 else power
+    quarter = 1 << max((length - 1).bit_length() - 3, 0)
+    return max(4, -(-length // quarter) * quarter)
 
 
 def natural_class(length: int, better: int) -> LengthClass:
     """The class of a query with so many documents, of which so many are better than its worst."""
     padded = padded_length(length)
-    return LengthClass(padded, next(rows for rows in (padded // 8, padded // 2, padded) if better <= rows))
+    eighth = -(-padded // 8)
+    return LengthClass(padded, min(-(-better // eighth) * eighth, padded))
 
 
 def _natural_classes(data: RankingData) -> list[LengthClass | None]:
@@ -64,43 +66,58 @@ def _natural_classes(data: RankingData) -> list[LengthClass | None]:
 
 
 def common_shapes(trains: Iterable[RankingData]) -> Shapes:
-    """Shapes that all these training sets fit into."""
+    """Shapes for pairwise losses that all these training sets fit into."""
+    queries_of, documents, queries = _count(trains)
+    return Shapes(fewer_classes(queries_of, MOST_CLASSES), documents, queries)
+
+
+def list_shapes(trains: Iterable[RankingData]) -> Shapes:
+    """The same for listwise losses: classes of lengths only, and fewer, since padding costs them less."""
+    queries_of, documents, queries = _count(trains)
+    lengths: Counter[LengthClass] = Counter()
+    for found, count in queries_of.items():
+        lengths[LengthClass(found.length, None)] += count
+    return Shapes(fewer_classes(lengths, MOST_LENGTHS), documents, queries)
+
+
+def _count(trains: Iterable[RankingData]) -> tuple[Counter[LengthClass], int, int]:
+    """How many queries of each class there are in all, and the most documents and queries of one training set."""
     queries_of: Counter[LengthClass] = Counter()
     documents = queries = 0
     for train in trains:
         queries_of.update(found for found in _natural_classes(train) if found)
         documents, queries = max(documents, train.documents), max(queries, train.queries)
-    return Shapes(fewer_classes(queries_of), documents, queries)
+    return queries_of, documents, queries
 
 
-def fewer_classes(queries_of: Mapping[LengthClass, int], most: int = MOST_CLASSES) -> tuple[LengthClass, ...]:
+def fewer_classes(queries_of: Mapping[LengthClass, int], most: int) -> tuple[LengthClass, ...]:
     """At most so many classes that hold all of these: each is compiled by itself.
 
-    One class covers all. Then that one goes, again and again, whose queries are cheapest to move to another.
+    The last covers all and stays. Of the others that one goes, again and again, whose queries cost least elsewhere.
     """
     if not queries_of:
         return ()
-    kept = {*queries_of, LengthClass(*map(max, zip(*queries_of, strict=True)))}
+    wanted, count = list(queries_of), np.array(list(queries_of.values()))
+    longest, widest = (max(size or 0 for size in sizes) for sizes in zip(*wanted, strict=True))
+    kept = sorted({*wanted, LengthClass(longest, widest or None)}, key=lambda found: (_cost(found), found))
+    # What a step costs, by wanted and kept class; infinite where there is no room for the query.
+    costs = np.array([[_cost(one) if covers(one, found) else np.inf for one in kept] for found in wanted])
     while len(kept) > most:
-        costs = {
-            left_out: sum(
-                count * min(_cost(other) for other in kept - {left_out} if covers(other, found))
-                for found, count in queries_of.items()
-            )
-            for left_out in kept
-            if any(covers(other, left_out) for other in kept - {left_out})
-        }
-        kept.remove(min(sorted(costs), key=costs.__getitem__))
-    return tuple(sorted(kept, key=_cost))
+        cheapest, next_to_it = np.partition(costs, 1, axis=1)[:, :2].T
+        rises = np.where(costs == cheapest[:, None], (next_to_it - cheapest)[:, None], 0)
+        gone = int(np.argmin((count @ rises)[:-1]))
+        kept.pop(gone)
+        costs = np.delete(costs, gone, axis=1)
+    return tuple(kept)
 
 
 def covers(one: LengthClass, other: LengthClass) -> bool:
-    return one.length >= other.length and one.preferred >= other.preferred
+    return one.length >= other.length and (one.preferred is None or one.preferred >= (other.preferred or 0))
 
 
 def _cost(found: LengthClass) -> int:
     """Of a step: the matrix of pairs, and the scores, which are worth some pairs each."""
-    return found.length * (found.preferred + 8)
+    return found.length * ((found.preferred or 0) + 8)
 
 
 def make_batches(data: RankingData, shapes: Shapes | None = None) -> Batches:

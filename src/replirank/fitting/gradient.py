@@ -40,6 +40,8 @@ class Loss(Protocol):
     ) -> jax.Array: ...
 
 
+PATIENCE = 3  # epochs without a new lowest loss before the learning rate is halved
+NEGLIGIBLE = 1e-6  # of the learning rate at the start
 OPTIMIZERS = {"adam": optax.scale_by_adam(), "sgd": optax.identity()}
 
 
@@ -54,17 +56,22 @@ def descend(
     learning_rate: float,
     epochs: int,
     optimizer: str = "adam",
+    halving: bool = True,
 ) -> Fit:
     """Minimise the loss from `params` on and keep the epoch that validates best (the first of equals).
 
-    The learning rate is halved after an epoch whose mean loss is above that of the epoch before (ranknet2005,
-    section 5.1). `model` turns parameters into what scores the validation queries and is kept.
+    The learning rate is halved when the mean loss has been above its lowest for three epochs in a row. (ranknet2005,
+    section 5.1, halves as soon as it is above the epoch before. Updates by query are few, so that the random order
+    alone does that every other epoch, and the rate would be gone long before the minimum is reached.) When nearly
+    nothing is left of the rate, nothing can change: the descent ends, and the history with it. `halving` is for losses
+    that are the same function throughout. `model` turns parameters into what scores the validation queries and is kept.
     """
     features, labels = jax.device_put((batches.features, batches.labels))  # once, not in every epoch
     state = jax.jit(OPTIMIZERS[optimizer].init)(params)
     random, queries = np.random.default_rng(task.seed), batches.queries
     step_through = partial(_epoch, classes=batches.shapes.classes, loss=loss, apply=apply, optimizer=optimizer)
     best, best_value = None, -np.inf
+    lowest, waited, negligible = np.inf, 0, NEGLIGIBLE * abs(learning_rate)
     history: list[Epoch] = []
     for epoch in range(1, epochs + 1):
         mean = 0.0
@@ -83,15 +90,19 @@ def descend(
         task.report(f"epoch {epoch}/{epochs}, loss {mean:.5g}, validation {value:.4f}")
         if best is None or value > best_value:
             best, best_value = candidate, value
-        if history and mean > history[-1].loss:
-            learning_rate /= 2
+        lowest, waited = min(lowest, mean), waited + 1 if mean > lowest else 0
+        if halving and waited == PATIENCE:
+            learning_rate, waited = learning_rate / 2, 0
         history.append(Epoch(epoch, mean, value, learning_rate))
+        if abs(learning_rate) < negligible:
+            task.report(f"ended after epoch {epoch}, the learning rate being {learning_rate:.2g}")
+            break
     return Fit(best, pd.DataFrame(history))
 
 
 @partial(jax.jit, static_argnames=("classes", "loss", "apply", "optimizer"))
 def _epoch(params, state, features, labels, order, count, learning_rate, *, classes, loss, apply, optimizer):
-    def step_on(length: int, preferred: int):
+    def on_class(length: int, preferred: int | None):
         def query_loss(params, start, documents):
             def here(flat):
                 return jax.lax.dynamic_slice_in_dim(flat, start, length)
@@ -99,20 +110,17 @@ def _epoch(params, state, features, labels, order, count, learning_rate, *, clas
             where = jnp.arange(length) < documents
             return loss(apply(params, here(features)), here(labels), where=where, preferred=preferred)
 
-        def step(carry, start, documents):
-            params, state, total = carry
-            value, gradient = jax.value_and_grad(query_loss)(params, start, documents)
-            updates, state = OPTIMIZERS[optimizer].update(gradient, state, params)
-            params = jax.tree.map(lambda p, u: p - learning_rate * u, params, updates)
-            return params, state, total + value
+        return jax.value_and_grad(query_loss)
 
-        return step
+    by_class = [on_class(*found) for found in classes]
 
-    steps = [step_on(*found) for found in classes]
-
-    def body(i, carry):
+    def step(i, carry):
+        params, state, total = carry
         number, start, documents = order[i]
-        return jax.lax.switch(number, steps, carry, start, documents)
+        value, gradient = jax.lax.switch(number, by_class, params, start, documents)
+        updates, state = OPTIMIZERS[optimizer].update(gradient, state, params)
+        params = jax.tree.map(lambda p, u: p - learning_rate * u, params, updates)
+        return params, state, total + value
 
     # The number of queries is a value, not a shape: folds of other sizes run the same code.
-    return jax.lax.fori_loop(0, count, body, (params, state, jnp.zeros(())))
+    return jax.lax.fori_loop(0, count, step, (params, state, jnp.zeros(())))

@@ -4,34 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from replirank.fitting.batches import common_shapes, make_batches
-from replirank.fitting.gradient import descend
-from replirank.losses.pairwise import logistic
-from replirank.methods.base import Fit, Method, Task
-from replirank.models import linear
+from replirank.fitting.descent import Descent
+from replirank.fitting.gradient import Loss
+from replirank.losses.pairwise import cross_entropy, cross_entropy_ties
 
 
 @dataclass(frozen=True)
-class RankNetLinear(Method):
-    learning_rate: float = 0.001
-    epochs: int = 100
+class RankNetLinear(Descent):
+    ties: bool = False  # whether pairs of like label are trained on, too, with target 1/2 (ranknet2005, section 5.2)
 
     title = "RankNet, linear"
-    grid = {"learning_rate": (0.0001, 0.001, 0.01)}
 
-    plan = staticmethod(common_shapes)
-    share = staticmethod(make_batches)
-
-    def fit(self, task: Task) -> Fit:
-        return descend(
-            logistic,
-            linear.apply,
-            linear.start(task.train.features.shape[1]),
-            task.shared,
-            model=lambda weights: linear.Linear(np.asarray(weights)),
-            task=task,
-            learning_rate=self.learning_rate,
-            epochs=self.epochs,
-        )
+    @property
+    def loss(self) -> Loss:
+        return cross_entropy_ties if self.ties else cross_entropy

@@ -4,35 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from replirank.fitting.batches import common_shapes, make_batches
-from replirank.fitting.gradient import descend
-from replirank.losses.pairwise import logistic
-from replirank.methods.base import Fit, Method, Task
+from replirank.fitting.descent import Descent
+from replirank.fitting.gradient import Loss
+from replirank.losses.pairwise import cross_entropy, cross_entropy_ties
+from replirank.methods.base import Task
 from replirank.models import two_layer
 
 
 @dataclass(frozen=True)
-class RankNetTwoLayer(Method):
-    learning_rate: float = 0.001
-    epochs: int = 100
+class RankNetTwoLayer(Descent):
+    ties: bool = False  # as in ranknet_linear.py
     units: int = 10  # as in ranknet2005, section 6.2
 
     title = "RankNet, two-layer"
-    grid = {"learning_rate": (0.0001, 0.001, 0.01)}
+    apply = staticmethod(two_layer.apply)
+    model = two_layer.TwoLayer.of
 
-    plan = staticmethod(common_shapes)
-    share = staticmethod(make_batches)
+    @property
+    def loss(self) -> Loss:
+        return cross_entropy_ties if self.ties else cross_entropy
 
-    def fit(self, task: Task) -> Fit:
-        return descend(
-            logistic,
-            two_layer.apply,
-            two_layer.start(task.train.features.shape[1], self.units, seed=task.seed),
-            task.shared,
-            model=lambda weights: two_layer.TwoLayer(*map(np.asarray, weights)),
-            task=task,
-            learning_rate=self.learning_rate,
-            epochs=self.epochs,
-        )
+    def start(self, task: Task) -> two_layer.Weights:
+        return two_layer.start(task.train.features.shape[1], self.units, seed=task.seed)

@@ -22,10 +22,15 @@ class Linear(Model):
         # where a matrix product is cut into blocks.
         return np.einsum("nd,d->n", data.features, self.weights.astype(np.float64))
 
+    @classmethod
+    def of(cls, weights: jax.Array) -> Linear:
+        """The model with these parameters."""
+        return cls(np.asarray(weights))
 
-def start(features: int) -> np.ndarray:
-    """The parameters to start from. Zero is as good as any: the losses are convex in the weights."""
-    return np.zeros(features, dtype=np.float32)
+
+def start(features: int, value: float = 0.0) -> np.ndarray:
+    """The parameters to start from. Zero is as good as any where the loss is convex in the weights."""
+    return np.full(features, value, dtype=np.float32)
 
 
 def apply(weights: jax.Array, features: jax.Array) -> jax.Array:

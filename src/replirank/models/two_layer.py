@@ -32,14 +32,19 @@ class TwoLayer(Model):
         activation = np.einsum("nd,du->nu", data.features, self.hidden.astype(np.float64)) + self.offsets
         return np.einsum("nu,u->n", np.tanh(activation), self.output.astype(np.float64))
 
+    @classmethod
+    def of(cls, weights: Weights) -> TwoLayer:
+        """The model with these parameters."""
+        return cls(*map(np.asarray, weights))
 
-def start(features: int, units: int, *, seed: int) -> Weights:
-    """Uniform, with a spread that keeps the units out of saturation whatever the number of inputs.
+
+def start(features: int, units: int, *, seed: int, spread: float | None = None) -> Weights:
+    """Uniform within the spread; by default one that keeps the units out of saturation whatever the number of inputs.
 
     Drawn by NumPy, since JAX would compile its generator for seconds to draw these few numbers.
     """
     random = np.random.default_rng(seed)
-    spread = (3 / features) ** 0.5
+    spread = (3 / features) ** 0.5 if spread is None else spread
     return Weights(
         hidden=random.uniform(-spread, spread, (features, units)).astype(np.float32),
         offsets=np.zeros(units, dtype=np.float32),

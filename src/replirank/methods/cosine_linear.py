@@ -1,0 +1,14 @@
+"""The cosine surrogate with a linear ranking function (bayesopt2010)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from replirank.fitting.surrogates import LinearFunction
+from replirank.losses.listwise import cosine
+
+
+@dataclass(frozen=True)
+class CosineLinear(LinearFunction):
+    title = "Cosine, linear"
+    surrogate = staticmethod(cosine)

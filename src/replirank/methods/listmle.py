@@ -1,0 +1,16 @@
+"""ListMLE (Xia et al. 2008): the likelihood of the order by label, with a linear function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from replirank.fitting.batches import list_shapes
+from replirank.fitting.descent import Descent
+from replirank.losses.listwise import listmle
+
+
+@dataclass(frozen=True)
+class ListMLE(Descent):
+    title = "ListMLE"
+    loss = staticmethod(listmle)
+    plan = staticmethod(list_shapes)

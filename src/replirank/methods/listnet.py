@@ -1,0 +1,16 @@
+"""ListNet (Cao et al. 2007): the cross entropy of top-one probabilities, with a linear function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from replirank.fitting.batches import list_shapes
+from replirank.fitting.descent import Descent
+from replirank.losses.listwise import listnet
+
+
+@dataclass(frozen=True)
+class ListNet(Descent):
+    title = "ListNet"
+    loss = staticmethod(listnet)
+    plan = staticmethod(list_shapes)

@@ -1,0 +1,66 @@
+"""The plug-in estimate (bayesopt2010, Algorithm 1): multiclass logistic regression, ranked by the expected gain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from replirank.data.arrays import RankingData
+from replirank.fitting.full_batch import Lists, Shapes, common_shapes, descend, make_lists
+from replirank.fitting.surrogates import Shared
+from replirank.methods.base import Fit, Method, Task
+from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of
+
+
+def one_list(data: RankingData) -> RankingData:
+    """All documents side by side: the likelihood of a label asks for no query."""
+    return replace(data, offsets=np.array([0, data.documents]), query_ids=np.zeros(1, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class NegativeLogLikelihood:
+    """Of Eq. 12, the mean over the documents."""
+
+    levels: tuple[float, ...]
+
+    def __call__(self, params: jax.Array, lanes: Mapping[str, jax.Array], lists: Lists) -> jax.Array:
+        (labels,), (where,) = lists.labels, lists.where
+        logarithms = jax.nn.log_softmax(jnp.einsum("kld,dn->kln", params, lists.inputs), axis=0)
+        levels = jnp.asarray(self.levels, dtype=labels.dtype)
+        observed = (labels == levels[:, None]) & where  # (levels, documents)
+        return -jnp.einsum("kln,kn->l", logarithms, observed.astype(logarithms.dtype)) / jnp.maximum(jnp.sum(where), 1)
+
+
+@dataclass(frozen=True)
+class Plugin(Method):
+    epochs: int = 500
+
+    title = "Plug-in estimate"
+
+    @classmethod
+    def plan(cls, trains: Iterable[RankingData]) -> Shapes:
+        return common_shapes(map(one_list, trains))
+
+    @classmethod
+    def share(cls, train: RankingData, plan: Shapes) -> Shared:
+        # The folds differ in length; one class holds them all.
+        longest = Shapes(((1, plan.classes[-1][1]),), plan.levels)
+        return Shared(make_lists(one_list(train), longest), plan.levels)
+
+    def fit(self, task: Task) -> Fit:
+        lists, levels = task.shared
+        gains = np.array(gains_of(levels))
+        (lane,) = descend(
+            NegativeLogLikelihood(levels),
+            np.zeros((len(levels), 1, len(lists.inputs)), dtype=np.float32),
+            {},
+            lists,
+            score=lambda params, inputs: expected_gain(params @ inputs, gains.astype(np.float32)),
+            task=task,
+            epochs=np.array([self.epochs]),
+        )
+        return Fit(BayesOptimal(lane.params[:, :-1], lane.params[:, -1], gains), lane.history)

@@ -1,0 +1,17 @@
+"""RankProp (Caruana et al. 1996): regression on targets that follow the current ranking, with a linear function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from replirank.fitting.batches import list_shapes
+from replirank.fitting.descent import Descent
+from replirank.losses.listwise import rankprop
+
+
+@dataclass(frozen=True)
+class RankProp(Descent):
+    title = "RankProp"
+    loss = staticmethod(rankprop)
+    plan = staticmethod(list_shapes)
+    halving = False  # the targets spread with the scores: a growing loss is no sign of going astray

@@ -1,0 +1,169 @@
+"""The Bayes-optimal ranking function: its value, where it starts, and any loss can train it."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from replirank.data.arrays import RankingData
+from replirank.errors import ReplirankError
+from replirank.fitting.batches import make_batches
+from replirank.fitting.gradient import descend
+from replirank.fitting.task import Task
+from replirank.losses import listwise, pairwise
+from replirank.models import bayes_optimal
+from replirank.models.bayes_optimal import BayesOptimal, Weights, expected_gain, gains_of, shares
+
+
+def ranking(features, labels=None):
+    """Queries of ten documents (or one of all) with these features."""
+    features = np.asarray(features, dtype=np.float32)
+    labels = np.zeros(len(features)) if labels is None else labels
+    offsets = np.arange(0, len(features) + 1, 10) if len(features) % 10 == 0 else np.array([0, len(features)])
+    return RankingData(features, labels.astype(np.float32), offsets, np.arange(len(offsets) - 1))
+
+
+def a_model(features, seed=1, levels=3):
+    random = np.random.default_rng(seed)
+    return BayesOptimal(
+        random.normal(size=(levels, features)), random.normal(size=levels), np.array(gains_of(range(levels)))
+    )
+
+
+# By arithmetic
+
+
+def test_score_by_arithmetic():
+    """Odds of 1 : 2 : 4 from the weights, 1 : 3 : 1 from the offsets."""
+    model = BayesOptimal(
+        np.log([[1.0, 1.0], [2.0, 1.0], [4.0, 1.0]]), np.log([1.0, 3.0, 1.0]), gains=np.array([0.0, 1.0, 3.0])
+    )
+    scores = model.score(ranking([[1, 5], [0, 7], [2, 0]]))
+    expected = [(6 * 1 + 4 * 3) / (1 + 6 + 4), (3 * 1 + 1 * 3) / (1 + 3 + 1), (12 * 1 + 16 * 3) / (1 + 12 + 16)]
+    assert_allclose(scores, expected, rtol=1e-14)
+
+
+def test_two_levels_are_a_logistic_function():
+    model = BayesOptimal(np.array([[0.0], [1.0]]), np.zeros(2), np.array([0.0, 1.0]))
+    assert_allclose(model.score(ranking([[0], [1], [-2]])), [1 / 2, 1 / (1 + np.exp(-1)), 1 / (1 + np.exp(2))])
+
+
+@pytest.mark.parametrize("size", [1e4, 1e30])
+def test_large_logits_are_certain(size):
+    logits = size * np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    assert_array_equal(expected_gain(logits, np.array([0.0, 1.0, 3.0])), [0, 1, 3])
+
+
+def test_gains_of_half_levels():
+    assert_allclose(gains_of([0, 0.5, 3]), [0, 2**0.5 - 1, 7])
+
+
+@pytest.mark.parametrize("levels", [range(1000), [0, 500]])
+def test_a_strict_order_is_refused(levels):
+    with pytest.raises(ReplirankError, match="too many for a multiclass logistic model"):
+        gains_of(levels)
+
+
+def test_apply_is_score():
+    model, x = a_model(46), np.random.default_rng(0).normal(size=(200, 46)).astype(np.float32)
+    with jax.enable_x64(True):
+        trained = bayes_optimal.apply(Weights(jnp.asarray(model.weights), jnp.asarray(model.offsets)), jnp.asarray(x))
+        assert_allclose(trained, model.score(ranking(x)), rtol=1e-12)
+
+
+def test_apply_with_other_gains():
+    weights = Weights(jnp.zeros((2, 1)), jnp.zeros(2))
+    assert_allclose(bayes_optimal.apply(weights, jnp.ones((1, 1)), gains=(5.0, 7.0)), [6])
+
+
+@pytest.mark.parametrize("features", [1, 3, 46, 136])
+def test_a_document_scores_the_same_whatever_stands_around_it(features):
+    x, model = np.random.default_rng(0).normal(size=(1500, features)).astype(np.float32), a_model(features)
+    scores = model.score(ranking(x))
+    order = np.random.default_rng(2).permutation(len(x))
+    assert model.score(ranking(x[order])).tobytes() == scores[order].tobytes()
+    for some in (slice(0, 1), slice(7, 8), slice(3, 1000), slice(5, None, 3)):
+        assert model.score(ranking(x[some])).tobytes() == np.ascontiguousarray(scores[some]).tobytes()
+
+
+# Where it starts
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.lists(st.floats(-20, 20), min_size=2, max_size=10),
+    st.lists(st.floats(-5, 5), min_size=2, max_size=5),
+)
+def test_shares_of_a_linear_function_rank_as_it_does(linear, offsets):
+    """Whatever the offsets. Where the expected gain is flat to float64's eps, it may be equal or turn by that much."""
+    linear, levels = np.sort(linear), range(len(offsets))
+    gains = np.array(gains_of(levels))
+    scores = expected_gain(shares(levels)[:, None] * linear + np.array(offsets)[:, None], gains)
+    assert np.diff(scores).min() >= -1e-12 * gains[-1]
+    apart = np.diff(linear) > 1e-3
+    assert (np.diff(scores)[apart] > -1e-12).all()
+    assert scores[-1] > scores[0] or np.ptp(linear) < 1e-3
+
+
+def test_shares_of_one_level_only():
+    assert_array_equal(shares([2.0]), [0])
+
+
+def test_start_is_even_but_not_stuck():
+    start = bayes_optimal.start(4, 3)
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(10, 4)), dtype=jnp.float32)
+    assert_allclose(bayes_optimal.apply(start, x), np.full(10, (0 + 1 + 3) / 3), rtol=1e-6)
+    labels, where = jnp.arange(10.0) % 3, jnp.ones(10, dtype=bool)
+    slope = jax.grad(lambda weights: listwise.listnet(bayes_optimal.apply(weights, x), labels, where=where))(start)
+    assert np.abs(slope.weights).max() > 0.01
+
+
+# Any loss can train it
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        pairwise.cross_entropy,
+        pairwise.fidelity,
+        listwise.listnet,
+        listwise.listmle,
+        listwise.cosine,
+        listwise.squared,
+    ],
+    ids=lambda loss: loss.__name__,
+)
+def test_descent_on_any_loss(loss):
+    """Labels that the first feature gives away: nine of ten pairs are in order, where half were by chance."""
+    random = np.random.default_rng(0)
+    labels = random.integers(0, 3, 200)
+    x = random.normal(size=(200, 3))
+    x[:, 0] = labels - 1 + 0.2 * random.normal(size=200)
+    data = ranking(x, labels)
+    fit = descend(
+        loss,
+        bayes_optimal.apply,
+        bayes_optimal.start(3, 3),
+        make_batches(data),
+        model=lambda weights: BayesOptimal(*map(np.asarray, weights), gains=np.array(gains_of(range(3)))),
+        task=Task(data, data, 1, validate=lambda scores: right(data, scores), report=lambda text: None),
+        learning_rate=0.05,
+        epochs=10,
+    )
+    assert fit.history["loss"].iloc[-1] < fit.history["loss"].iloc[0]
+    assert right(data, fit.model.score(data)) > 0.9
+
+
+def right(data, scores):
+    """The share of pairs with different labels that are in order."""
+    of_pair = [
+        np.sign(scores[i] - scores[j]) == np.sign(data.labels[i] - data.labels[j])
+        for rows in data
+        for i in range(rows.start, rows.stop)
+        for j in range(rows.start, i)
+        if data.labels[i] != data.labels[j]
+    ]
+    return float(np.mean(of_pair))

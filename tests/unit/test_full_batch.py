@@ -1,0 +1,395 @@
+"""Descent on the whole training set: where it ends, lanes that do not touch each other, and bayesopt2010's methods."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LogisticRegression
+
+from replirank.data.arrays import RankingData
+from replirank.errors import ReplirankError
+from replirank.fitting import full_batch
+from replirank.fitting.full_batch import common_shapes, descend, fewer_lengths, make_lists
+from replirank.fitting.surrogates import ExpectedGain, MeanSurrogate, cross_entropy, linear
+from replirank.losses.listwise import cosine, squared
+from replirank.methods.base import Task
+from replirank.methods.cosine_bayes import CosineBayes
+from replirank.methods.cosine_linear import CosineLinear
+from replirank.methods.cross_entropy_bayes import CrossEntropyBayes
+from replirank.methods.cross_entropy_linear import CrossEntropyLinear
+from replirank.methods.plugin import Plugin
+from replirank.methods.squared_bayes import SquaredBayes
+from replirank.methods.squared_linear import SquaredLinear
+from replirank.models.linear import Linear
+
+GAINS = (0.0, 1.0, 3.0)
+EPS = float(np.finfo(np.float32).eps)
+
+
+def problem(seed=0, lengths=(8,) * 12, features=3):
+    """Labels that the features explain in part, so that the losses have a minimum."""
+    random = np.random.default_rng(seed)
+    documents = sum(lengths)
+    x = random.normal(size=(documents, features)).astype(np.float32)
+    labels = np.digitize(x[:, 0] - x[:, -1] / 2 + random.normal(size=documents), [-0.7, 0.7])
+    return RankingData(x, labels.astype(np.float32), np.cumsum([0, *lengths]), np.arange(len(lengths)))
+
+
+def slow_problem():
+    """Features of different size: plain descent is far from its end after some dozens of epochs."""
+    data = problem()
+    return replace(data, features=data.features * np.array([3, 1, 0.1], np.float32))
+
+
+def task(data, method, validate=lambda scores: 0.0, plan=None):
+    shared = method.share(data, plan or method.plan([data]))
+    return Task(data, data, seed=1, validate=validate, report=lambda text: None, shared=shared)
+
+
+def later_is_better():
+    """A validation that prefers what it sees last."""
+    seen = iter(range(1_000_000))
+    return lambda scores: next(seen)
+
+
+def in_float64(lists):
+    return jax.tree.map(lambda each: each if each.dtype == bool else jnp.asarray(np.asarray(each, np.float64)), lists)
+
+
+# The lists
+
+
+def test_the_cheapest_lengths_are_padded():
+    """9 to 10 costs 3 documents, 10 to 20 costs 10 (then 40, of four), 20 to 100 costs 80."""
+    queries_of = {9: 3, 10: 1, 20: 1, 100: 5}
+    assert fewer_lengths(queries_of, most=3) == [10, 20, 100]
+    assert fewer_lengths(queries_of, most=2) == [20, 100]
+    assert fewer_lengths({}) == []
+
+
+def test_every_document_of_a_query_with_a_pair_is_there_once():
+    lengths = (5, 9, 1, 30, 9, 4, 70, 12)
+    data = problem(lengths=lengths)
+    data.labels[:5] = 1  # no pair in the first query, nor in the one of one document
+    lists = make_lists(data, common_shapes([data, problem(1, lengths=(3, 90))]))
+    assert len(lists.labels) <= full_batch.MOST_CLASSES
+    there = np.concatenate([np.asarray(where).ravel() for where in lists.where])
+    kept = np.r_[5:14, 15 : data.documents]
+    found = np.asarray(lists.inputs).T[there]
+    order = np.lexsort(found.T)
+    expected = np.append(data.features[kept], np.ones((len(kept), 1), np.float32), axis=1)
+    assert_array_equal(found[order], expected[np.lexsort(expected.T)])
+    assert_array_equal(np.asarray(lists.inputs).T[~there], 0)
+    assert lists.queries == len(lengths) - 2
+    for labels, where in zip(lists.labels, lists.where, strict=True):
+        for of_query, filled in zip(np.asarray(labels), np.asarray(where), strict=True):
+            assert not filled.any() or np.ptp(of_query[filled]) > 0
+
+
+# The surrogates
+
+
+def by_hand(surrogate, scores, labels, alpha):
+    """Eq. 10, 11 and 14 for one query, in NumPy."""
+    if surrogate is cosine:
+        return (1 - scores @ labels / np.linalg.norm(scores) / np.linalg.norm(labels)) / 2
+    if surrogate is squared:
+        return ((labels - scores) ** 2).sum()
+    target, chance = (np.exp(each) / np.exp(each).sum() for each in (alpha * labels, scores))
+    return (target * np.log(target / chance)).sum()
+
+
+def chances(logits, epsilon):
+    """Eq. 12 and section 6.2 for one document."""
+    p = np.exp(logits) / np.exp(logits).sum()
+    return (p > epsilon).astype(float) if p.max() > epsilon else p
+
+
+@pytest.mark.parametrize("surrogate", [cosine, cross_entropy, squared], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("function", [linear, ExpectedGain(GAINS)], ids=["linear", "bayes"])
+def test_the_mean_surrogate_by_hand_and_its_slope_by_differences(surrogate, function):
+    data, alphas, epsilons = problem(lengths=(5, 7)), [0.5, 2.0, 1.0], [1.0, 0.8, 0.6]
+    outputs = 1 if function is linear else 3
+    params = np.random.default_rng(1).normal(size=(outputs, 3, 4))
+    with jax.enable_x64(True):
+        lists = in_float64(make_lists(data, common_shapes([data])))
+        lanes = {} if function is linear else {"epsilon": jnp.array(epsilons)}
+        if surrogate is cross_entropy:
+            lanes["alpha"] = jnp.array(alphas)
+        objective = jax.jit(lambda params: MeanSurrogate(surrogate, function)(params, lanes, lists))
+        values = np.asarray(objective(jnp.asarray(params)))
+        slope = np.asarray(jax.grad(lambda params: objective(params).sum())(jnp.asarray(params)))
+        for lane, (alpha, epsilon) in enumerate(zip(alphas, epsilons, strict=True)):
+            logits = data.features.astype(np.float64) @ params[:, lane, :-1].T + params[:, lane, -1]
+            scores = logits[:, 0] if outputs == 1 else np.array([chances(each, epsilon) @ GAINS for each in logits])
+            costs = [by_hand(surrogate, scores[rows], data.labels[rows].astype(np.float64), alpha) for rows in data]
+            assert_allclose(values[lane], np.mean(costs), rtol=1e-10)
+        for place in np.ndindex(params.shape):
+            ahead, back = params.copy(), params.copy()
+            ahead[place] += 1e-5
+            back[place] -= 1e-5
+            difference = (np.asarray(objective(ahead)) - np.asarray(objective(back))) / 2e-5
+            assert_allclose(difference[place[1]], slope[place], atol=1e-6)
+            assert_array_equal(np.delete(difference, place[1]), 0)  # no lane feels another's parameters
+
+
+def test_a_certain_document_has_no_gradient():
+    """P = e/(e + 1) = .73 of the upper level: certain for an epsilon of .7, not for .8."""
+    logits = jnp.array([[[0.0], [0.0]], [[1.0], [1.0]]])  # (levels, lanes, documents)
+    lanes = {"epsilon": jnp.array([0.7, 0.8])}
+    function = ExpectedGain((0.0, 1.0))
+    assert_allclose(function(logits, lanes), [[1.0], [1 / (1 + np.exp(-1))]], rtol=1e-6)
+    slope = jax.grad(lambda logits: function(logits, lanes).sum())(logits)
+    p = 1 / (1 + np.exp(-1))
+    assert_allclose(slope[..., 0], [[0, -p * (1 - p)], [0, p * (1 - p)]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("scores", [[1e4, -1e4, 3.0], [0.0, 0.0, 0.0], [-1e4, -1e4, 1e4]])
+@pytest.mark.parametrize("where", [[True, True, True], [False, True, False], [False, False, False]])
+@pytest.mark.parametrize("alpha", [0.1, 10.0])
+def test_cross_entropy_is_finite(scores, where, alpha):
+    labels, where = jnp.array([0.0, 2.0, 1.0]), jnp.array(where)
+    value, slope = jax.value_and_grad(lambda scores: cross_entropy(scores, labels, where=where, alpha=alpha))(
+        jnp.array(scores)
+    )
+    assert np.isfinite(value)
+    assert np.isfinite(slope).all()
+    assert_array_equal(np.asarray(slope)[~np.asarray(where)], 0)
+    if where.sum() < 2:
+        assert value == 0
+
+
+# Where descent ends
+
+
+def test_squared_linear_ends_at_least_squares():
+    data = problem()
+    fit = SquaredLinear(epochs=300).fit(task(data, SquaredLinear, later_is_better()))
+    inputs = np.append(data.features, np.ones((data.documents, 1)), axis=1).astype(np.float64)
+    solution, residual, *_ = np.linalg.lstsq(inputs, data.labels.astype(np.float64), rcond=None)
+    assert_allclose(fit.history["loss"].iloc[-1], residual[0] / data.queries, rtol=1e-5)
+    assert_allclose(fit.model.weights, solution[:-1], atol=5e-3)  # where the loss is flat to 1e-5 of itself
+
+
+def test_plugin_ends_at_logistic_regression():
+    data = problem(lengths=(8,) * 30)
+    fit = Plugin(epochs=1000).fit(task(data, Plugin, later_is_better()))
+    peer = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000).fit(data.features, data.labels)
+    assert_allclose(fit.model.score(data), peer.predict_proba(data.features) @ GAINS, atol=0.02)
+    observed = peer.predict_proba(data.features)[np.arange(data.documents), data.labels.astype(int)]
+    assert_allclose(fit.history["loss"].iloc[-1], -np.log(observed).mean(), rtol=1e-4)
+
+
+def test_a_lane_is_finished_when_its_loss_hardly_falls():
+    data = problem()
+    history = SquaredLinear(epochs=2000).fit(task(data, SquaredLinear)).history
+    assert history["epoch"].iloc[-1] < 500
+
+
+def test_the_first_steps_by_arithmetic():
+    """One query of labels 1 and 0, whose only feature is 1 and 0: (1 - w - b)^2 + b^2."""
+    data = RankingData(
+        np.array([[1.0], [0.0]], np.float32), np.array([1, 0], np.float32), np.array([0, 2]), np.array([7])
+    )
+    lists = make_lists(data, common_shapes([data]))
+    state = full_batch._begin(MeanSurrogate(squared, linear), np.zeros((1, 1, 2), np.float32), {}, lists, np.array([9]))
+    assert_allclose(state.loss, [1])
+    assert_allclose(state.gradient, [[[-2, -2]]])
+    length = (((1 + 1) + (0 + 1)) / 2) ** 0.5  # the root mean square of the two documents' inputs (1, 1) and (0, 1)
+    assert_allclose(state.step, [1 / (8**0.5 * length)], rtol=1e-6)
+
+    def loss_after(step):
+        """Weight and offset are both 2 step, so the scores are twice that and once that."""
+        return (1 - 4 * step) ** 2 + (2 * step) ** 2
+
+    # The slope promises 8 step, of which three tenths must come true: the first step gives less and is taken back.
+    whole, half = state.step[0], state.step[0] / 2
+    assert loss_after(whole) > 1 - 0.3 * 8 * whole
+    one = full_batch._run(state, {}, lists, 1, objective=MeanSurrogate(squared, linear))
+    assert_array_equal(one.params, state.params)
+    assert_array_equal(one.loss, state.loss)
+    assert_allclose(one.step, [half])
+    assert loss_after(half) < 1 - 0.3 * 8 * half
+    two = full_batch._run(one, {}, lists, 1, objective=MeanSurrogate(squared, linear))
+    assert_allclose(two.params, [[[2 * half, 2 * half]]], rtol=1e-6)
+    assert_allclose(two.loss, [loss_after(half)], rtol=1e-5)
+    assert_allclose(two.step, [half * 1.25])
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "alphas"), [(cosine, None), (squared, None), (cross_entropy, [0.1, 1, 10])], ids=["cos", "sq", "ce"]
+)
+def test_the_loss_never_grows(surrogate, alphas):
+    """Not even where documents become certain and the loss jumps."""
+    data = problem()
+    lanes = {"epsilon": np.array([0.6, 0.8, 1.0], np.float32)}
+    if alphas:
+        lanes["alpha"] = np.array(alphas, np.float32)
+    objective, lists = MeanSurrogate(surrogate, ExpectedGain(GAINS)), make_lists(data, common_shapes([data]))
+    start = np.random.default_rng(0).normal(size=(3, 3, 4)).astype(np.float32)
+    state = full_batch._begin(objective, start, lanes, lists, np.full(3, 100))
+    losses = [state.loss]
+    for _ in range(60):
+        state = full_batch._run(state, lanes, lists, 1, objective=objective)
+        losses.append(state.loss)
+    assert (np.diff(losses, axis=0) <= 0).all()
+    assert (losses[-1] < losses[0]).all()
+
+
+def test_a_loss_that_is_no_number_is_an_error():
+    data = problem()
+    data.features[3, 1] = np.inf
+    with pytest.raises(ReplirankError, match="the training loss is not finite"):
+        SquaredLinear().fit(task(data, SquaredLinear))
+
+
+@pytest.mark.parametrize("method", [CosineLinear, SquaredLinear])
+def test_without_any_pair_nothing_is_learnt(method):
+    data = problem()
+    data = replace(data, labels=np.ones_like(data.labels))
+    fit = method(epochs=10).fit(task(data, method))
+    assert_array_equal(fit.model.weights, 0)
+    assert len(fit.history) == 1
+
+
+# What is kept
+
+
+def test_the_epoch_that_validates_best_is_kept_the_first_of_equals():
+    values = iter([0.1, 0.3, 0.3, 0.2])
+    scores = []
+
+    def validate(each):
+        scores.append(each)
+        return next(values)
+
+    data = slow_problem()
+    fit = CosineLinear(epochs=18).fit(task(data, CosineLinear, validate))
+    assert fit.history["epoch"].tolist() == [5, 10, 15, 18]
+    assert fit.history["validation"].tolist() == [0.1, 0.3, 0.3, 0.2]
+    order = np.argsort(scores[1])
+    assert (np.diff(fit.model.score(data)[order]) > -1e-5).all()
+    assert not np.allclose(scores[1], scores[2])
+
+
+@pytest.mark.parametrize("method", [CosineBayes, SquaredBayes, CrossEntropyBayes])
+def test_the_warm_start_ranks_as_the_linear_solution(method):
+    seen = []
+    data = problem()
+    fit = method(epochs=5).fit(task(data, method, lambda scores: seen.append(scores) or -float(len(seen))))
+    solution, start, after = seen  # of the linear function after 5 epochs, of the Bayes-optimal one before and after
+    assert_array_equal(np.argsort(start), np.argsort(solution))
+    assert not np.array_equal(np.argsort(after), np.argsort(solution))
+    assert fit.history["epoch"].tolist() == [0, 5]
+    assert_allclose(fit.model.score(data), start, atol=1e-5)  # the best by this validation
+    assert_allclose(fit.model.weights, np.outer([0, 0.5, 1], fit.model.weights[2]), rtol=1e-6)
+    linear_fit = method.linear(epochs=5).fit(task(data, method.linear))
+    assert_allclose(fit.model.weights[2], linear_fit.model.weights, rtol=1e-5)
+
+
+# Lanes
+
+
+def run(data, alphas, epsilons, **options):
+    """Descent on the cross entropy of the Bayes-optimal function in float64, from a fixed start."""
+    start = np.random.default_rng(0).normal(size=(3, 1, 4)).repeat(len(alphas), axis=1)
+    with jax.enable_x64(True):
+        return descend(
+            MeanSurrogate(cross_entropy, ExpectedGain(GAINS)),
+            start,
+            {"alpha": np.array(alphas), "epsilon": np.array(epsilons)},
+            in_float64(make_lists(data, common_shapes([data]))),
+            score=lambda params, inputs: params[-1] @ inputs,
+            task=task(data, CrossEntropyBayes, later_is_better()),
+            **options,
+        )
+
+
+def test_a_lane_is_what_it_would_be_alone():
+    """In float64: a line search multiplies the last bits, which depend on the width of a matrix product."""
+    alphas, epsilons = [0.3, 1.0, 5.0, 1.0], [1.0, 1.0, 0.9, 0.6]
+    together = run(slow_problem(), alphas, epsilons, epochs=np.full(4, 40))
+    for alpha, epsilon, lane in zip(alphas, epsilons, together, strict=True):
+        (alone,) = run(slow_problem(), [alpha], [epsilon], epochs=np.array([40]))
+        assert_array_equal(lane.history["epoch"], alone.history["epoch"])
+        assert_allclose(lane.history["loss"], alone.history["loss"], rtol=1e-9)
+        assert_allclose(lane.params, alone.params, atol=1e-6)
+    assert len({lane.history["loss"].iloc[-1] for lane in together}) == len(alphas)
+
+
+def test_dropping_finished_lanes_changes_nothing():
+    data, alphas, epochs = slow_problem(), np.linspace(0.5, 3, 8), np.array([5, 25, 5, 5, 12, 5, 25, 5])
+    kept, dropped = (run(data, alphas, np.ones(8), epochs=epochs, drop=drop) for drop in (False, True))
+    for one, other, limit in zip(kept, dropped, epochs, strict=True):
+        assert one.history["epoch"].iloc[-1] == other.history["epoch"].iloc[-1] == limit
+        assert_allclose(one.history["loss"], other.history["loss"], rtol=1e-9)
+        assert_allclose(one.params, other.params, atol=1e-6)
+
+
+def test_fits_are_in_the_order_of_their_points():
+    """In float32, whose divergences are sums of differences of logarithms down to -10."""
+    points = [CrossEntropyBayes(5, epsilon, alpha) for epsilon in (0.6, 1.0) for alpha in (1.0, 2.0, 5.0)]
+    work = task(slow_problem(), CrossEntropyBayes, later_is_better())
+    together = CrossEntropyBayes.fit_together(points, work)
+    for point, fit in zip(points, together, strict=True):
+        alone = point.fit(work)
+        assert_allclose(fit.history["loss"], alone.history["loss"], rtol=1e-5, atol=10 * EPS)
+    last = [fit.history["loss"].iloc[-1] for fit in together]
+    assert np.diff(np.sort(last)).min() > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("live", "size"),
+    [([1, 1, 1, 1, 1, 1, 1, 0], 8), ([0, 1, 0, 1, 0, 1, 0, 1], 4), ([0] * 20 + [1] + [0] * 19, 5), ([1, 0, 0, 0], 4)],
+)
+def test_lanes_are_halved_as_long_as_the_live_ones_fit(live, size):
+    live = np.array(live, dtype=bool)
+    places = full_batch._places(live, drop=True)
+    assert len(places) == len(set(places)) == size
+    assert set(np.flatnonzero(live)) <= set(places)
+
+
+# Folds
+
+
+def test_folds_share_one_compilation():
+    folds = [problem(0), problem(1, lengths=(8,) * 9), problem(2, lengths=(8, 6, 1, 7))]
+    plan = CrossEntropyLinear.plan(iter(folds))
+    full_batch._epochs.clear_cache()
+    compiled = []
+
+    def listen(event, duration, **about):
+        if event.endswith("backend_compile_duration") and "_epochs" in about.get("fun_name", ""):
+            compiled.append(about["fun_name"])
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        for fold in folds:
+            points = [CrossEntropyLinear(10, alpha) for alpha in (0.1, 1.0)]
+            CrossEntropyLinear.fit_together(points, task(fold, CrossEntropyLinear, plan=plan))
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
+    assert compiled == ["jit(_epochs)"]
+
+
+@pytest.mark.parametrize("method", [CosineLinear, Plugin])
+def test_shapes_shared_with_other_folds_change_nothing(method):
+    fold, other = problem(0), problem(1, lengths=(9, 40, 100))
+    plan = method.plan([other, fold])
+    assert plan.classes != method.plan([fold]).classes
+    alone = method(epochs=20).fit(task(fold, method, later_is_better()))
+    together = method(epochs=20).fit(task(fold, method, later_is_better(), plan=plan))
+    assert_allclose(together.history["loss"], alone.history["loss"], rtol=1e-5)
+    assert_allclose(together.model.score(fold), alone.model.score(fold), atol=1e-4)
+
+
+def test_the_offset_is_learnt_but_not_kept():
+    """Labels far from 0: without an offset, squares would bend the weights to reach them."""
+    data = problem()
+    far = replace(data, labels=data.labels + 5)
+    near, moved = (SquaredLinear(epochs=300).fit(task(each, SquaredLinear, later_is_better())) for each in (data, far))
+    assert isinstance(near.model, Linear)
+    assert_allclose(moved.model.weights, near.model.weights, atol=0.02)

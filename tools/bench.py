@@ -3,34 +3,51 @@
 Uses the real data where it is found, else simulated data of the same size. The Makefile sets one thread.
 """
 
+import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+import optax
+import rax
 import yaml
 from sklearn.datasets import load_svmlight_file
 
 from replirank import stats
 from replirank.data import letor_text
-from replirank.data.arrays import Dataset
+from replirank.data.arrays import Dataset, RankingData
 from replirank.data.find import find_source, homes
 from replirank.data.prepare import prepare
 from replirank.data.specs import spec
+from replirank.fitting import gradient
+from replirank.fitting.batches import common_shapes, list_shapes, make_batches
+from replirank.losses.listwise import listnet
+from replirank.losses.pairwise import cross_entropy
 from replirank.metrics.per_query import evaluate
+from replirank.models import linear, two_layer
 
 ROOT = Path(__file__).parents[1]
 
 
 def best(work: Callable[[], object], times: int = 3) -> float:
     """The least of several times: what disturbs only adds."""
-    seconds = []
-    for _ in range(times):
-        started = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - started)
-    return min(seconds)
+    return best_of_each([work], times)[0]
+
+
+def best_of_each(works: Sequence[Callable[[], object]], times: int) -> list[float]:
+    """Of several by turns, so that what disturbs disturbs them all."""
+    seconds = np.zeros((times, len(works)))
+    for turn in range(times):
+        for number, work in enumerate(works):
+            started = time.perf_counter()
+            work()
+            seconds[turn, number] = time.perf_counter() - started
+    return seconds.min(axis=0).tolist()
 
 
 def dataset(name: str) -> tuple[Dataset, str]:
@@ -51,8 +68,73 @@ def row(what: str, ours: float, yardstick: str = "", theirs: float | None = None
     print(f"{what:<58}{ours:9.3f} s   {ratio}", flush=True)
 
 
+def epochs() -> None:
+    """Epochs of gradient descent beside rax's losses on queries padded to the longest; an update by query in both."""
+    ohsumed, title = dataset("ohsumed")
+    trains = [ohsumed.split(fold, "train") for fold in range(len(ohsumed.folds))]
+    pairs, lists = common_shapes(trains), list_shapes(trains)
+    pairwise = partial(rax.pairwise_logistic_loss, reduce_fn=jnp.sum)
+    features = trains[0].features.shape[1]
+    flat, deep = linear.start(features), two_layer.start(features, 10, seed=0)
+    for count, name, shapes, loss, yardstick, apply, params in (
+        (1, "RankNet, linear", pairs, cross_entropy, pairwise, linear.apply, flat),
+        (1, "RankNet, two-layer", pairs, cross_entropy, pairwise, two_layer.apply, deep),
+        (100, "ListNet", lists, listnet, rax.softmax_loss, linear.apply, flat),
+    ):
+        works = (
+            partial(repeat, count, our_epoch(trains[0], shapes, loss, apply, params)),
+            partial(repeat, count, padded_epoch(trains[0], yardstick, apply, params)),
+        )
+        for work in works:
+            work()  # compile
+        ours, theirs = best_of_each(works, times=7)
+        row(f"{name}, {title} Fold1, {count} epoch{'s' * (count > 1)}", ours, "rax, padded", theirs)
+
+
+def repeat(count: int, work: Callable[[], object]) -> None:
+    for _ in range(count):
+        jax.block_until_ready(work())
+
+
+def our_epoch(train: RankingData, shapes, loss, apply, params) -> Callable[[], object]:
+    batches = make_batches(train, shapes)
+    order = np.zeros((shapes.queries, 3), dtype=np.int32)
+    order[: len(batches.queries)] = np.random.default_rng(0).permutation(batches.queries)
+    data = jax.device_put((batches.features, batches.labels, order))
+    state = gradient.OPTIMIZERS["adam"].init(params)
+    fixed = {"classes": shapes.classes, "loss": loss, "apply": apply, "optimizer": "adam"}
+    return lambda: gradient._epoch(params, state, *data, len(batches.queries), 1e-3, **fixed)
+
+
+def padded_epoch(train: RankingData, loss, apply, params) -> Callable[[], object]:
+    where = np.arange(train.lengths.max()) < train.lengths[:, None]
+    features = np.zeros((*where.shape, train.features.shape[1]), dtype=np.float32)
+    labels = np.zeros(where.shape, dtype=np.float32)
+    features[where], labels[where] = train.features, train.labels
+    adam = optax.scale_by_adam()
+
+    @jax.jit
+    def epoch(params, state, features, labels, where, order):
+        def step(i, carry):
+            params, state, total = carry
+            x, y, real = features[order[i]], labels[order[i]], where[order[i]]
+            value, slopes = jax.value_and_grad(lambda params: loss(apply(params, x), y, where=real))(params)
+            updates, state = adam.update(slopes, state, params)
+            return jax.tree.map(lambda p, u: p - 1e-3 * u, params, updates), state, total + value
+
+        return jax.lax.fori_loop(0, len(order), step, (params, state, jnp.zeros(())))
+
+    order = np.random.default_rng(0).permutation(train.queries)
+    data = jax.device_put((features, labels, where, order))
+    state = adam.init(params)
+    return lambda: epoch(params, state, *data)
+
+
 def main() -> None:
-    print("one core; the best of three runs each\n")
+    if hasattr(os, "sched_setaffinity"):  # JAX starts as many threads as there are cores that it may use
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    print("one core; the best of several runs each\n")
+    epochs()
     mq2007, title = dataset("mq2007")
     train, everything = mq2007.split(0, "train"), mq2007.data
 

@@ -1,0 +1,202 @@
+"""The experiment of ranknet2005, section 5, on tiny draws: what is counted, what is learned from, what is kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from replirank.data.arrays import RankingData
+from replirank.data.artificial import artificial
+from replirank.errors import ReplirankError
+from replirank.experiments import artificial_draws
+from replirank.experiments.artificial_draws import (
+    CAPACITY,
+    TABLE1,
+    TABLE2,
+    TRIALS,
+    Learner,
+    Trial,
+    draw,
+    first_vectors,
+    run,
+    trained_pairs,
+    wrong_pairs,
+)
+from replirank.fitting.batches import make_batches
+
+SPLITS = ["train", "vali", "test"]
+TINY = [
+    Trial("table1", 0, False, 40),
+    Trial("table1", 5, False, 40),
+    Trial("table1", 5, False, 160),
+    Trial("table2", 5, True, 160),
+]
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return artificial("net", seed=3, queries=20, documents=10)  # 16, 2 and 2 queries
+
+
+def tiny(dataset, epochs: int = 4, trials=TINY) -> pd.DataFrame:
+    return pd.DataFrame(run(dataset, trials, seed=5, epochs=epochs, report=lambda text: None))
+
+
+@pytest.fixture(scope="module")
+def frame(dataset):
+    return tiny(dataset)
+
+
+def pairs_by_hand(data: RankingData) -> list[tuple[int, int]]:
+    """(better, worse), for all documents of a query with different labels."""
+    return [
+        (i, j)
+        for rows in data
+        for i in range(rows.start, rows.stop)
+        for j in range(rows.start, rows.stop)
+        if data.labels[i] > data.labels[j]
+    ]
+
+
+def test_wrong_pairs_are_counted_one_by_one(dataset):
+    data = dataset.split(0, "train")
+    scores = np.random.default_rng(0).integers(0, 8, data.documents).astype(float)  # so that there are ties
+    pairs = pairs_by_hand(data)
+    assert wrong_pairs(scores, data) == (sum(scores[i] <= scores[j] for i, j in pairs), len(pairs))
+    assert wrong_pairs(data.labels, data) == (0, len(pairs))
+    assert wrong_pairs(np.zeros(data.documents), data) == (len(pairs), len(pairs))
+
+
+def test_trained_pairs_are_the_papers_sum_over_levels(dataset):
+    data = dataset.split(0, "train")
+    without, with_ties = Trial("table2", 10, False, 160), Trial("table2", 10, True, 160)
+    assert trained_pairs(data, without) == len(pairs_by_hand(data))
+    assert trained_pairs(data, with_ties) == 16 * 10 * 9 // 2
+
+
+def test_a_training_set_is_the_first_queries(dataset):
+    train = dataset.split(0, "train")
+    first = first_vectors(train, 40)
+    assert first.query_ids.tolist() == train.query_ids[:4].tolist()
+    assert (first.features == train.features[:40]).all()
+    assert first_vectors(train, 160).documents == 160
+    for vectors in (45, 170, 0):
+        with pytest.raises(ReplirankError, match="multiple of 10"):
+            first_vectors(train, vectors)
+
+
+def test_a_row_for_each_trial_and_split(frame):
+    assert frame["split"].tolist() == SPLITS * len(TINY)
+    assert frame["vectors"].tolist() == np.repeat([trial.vectors for trial in TINY], 3).tolist()
+    assert frame["net"].tolist() == np.repeat(["linear", "two_layer", "two_layer", "two_layer"], 3).tolist()
+    assert (frame["epochs"] == 4).all()
+    assert frame["epoch"].between(1, 4).all()
+
+
+def test_percent_correct_is_of_the_pairs_of_the_split(frame, dataset):
+    np.testing.assert_allclose(frame["correct"], 100 * (frame["pairs"] - frame["wrong"]) / frame["pairs"])
+    for split in ("vali", "test"):
+        assert set(frame["pairs"][frame["split"] == split]) == {len(pairs_by_hand(dataset.split(0, split)))}
+    train = frame[frame["split"] == "train"]
+    counted = [len(pairs_by_hand(first_vectors(dataset.split(0, "train"), trial.vectors))) for trial in TINY]
+    assert train["pairs"].tolist() == counted
+    # With ties more is learned from; what is counted stays the same.
+    assert train["trained_pairs"].tolist() == [*counted[:3], 16 * 45]
+
+
+def test_the_same_seed_gives_the_same_rows(frame, dataset):
+    pd.testing.assert_frame_equal(frame, tiny(dataset))
+
+
+def test_nets_learn(frame):
+    assert (frame["correct"][frame["split"] == "train"] > 70).all()
+
+
+def test_ties_are_trained_on(dataset):
+    train = dataset.split(0, "train")
+    batches = make_batches(train)
+    weights = []
+    for ties in (False, True):
+        learner = Learner(Trial("table2", 5, ties, 160), train, batches, 1, lambda text: None)
+        weights.append(learner.validated(train, 4).model.hidden)
+    # A tie pulls two scores together, and so the net's weights towards zero.
+    assert np.linalg.norm(weights[1]) < np.linalg.norm(weights[0])
+
+
+def test_the_epoch_of_least_validation_error_is_kept(dataset):
+    """Shorter runs are the beginnings of longer ones: what is kept is as good as the best of them."""
+    trial = [Trial("table1", 0, False, 40)]
+    runs = [tiny(dataset, epochs, trial).set_index("split").loc["vali"] for epochs in range(1, 26)]
+    wrong, epochs = [int(row["wrong"]) for row in runs], [int(row["epoch"]) for row in runs]
+    assert wrong == np.minimum.accumulate(wrong).tolist()
+    assert len(set(wrong)) > 2
+    for run_epochs, epoch in enumerate(epochs, 1):  # it is the first epoch that was as good
+        assert wrong.index(wrong[run_epochs - 1]) == epoch - 1
+
+
+def test_the_capacity_check_keeps_the_net_of_least_training_error(dataset):
+    trial = [Trial("capacity", 10, False, 10)]
+    rows = tiny(dataset, 40, trial).set_index("split")
+    assert rows.loc["train", "wrong"] == 0
+    assert rows.loc["train", "epochs"] == 40 * artificial_draws.CAPACITY_EPOCHS // artificial_draws.EPOCHS
+    assert rows.loc["vali", "epochs"] == 40
+
+
+def test_another_start_is_tried_while_there_is_an_error(dataset, monkeypatch):
+    """The tiny net is given the wrong answers twice, then the right ones."""
+    train = first_vectors(dataset.split(0, "train"), 10)
+    answers = iter([-train.labels, np.zeros(10), train.labels])
+
+    class Model:
+        def score(self, data):
+            return self.scores
+
+    def descend(learner, start, vali, epochs, purpose):
+        model = Model()
+        model.scores = next(answers)
+        return artificial_draws.Kept(model, 1, epochs)
+
+    monkeypatch.setattr(Learner, "_descend", descend)
+    learner = Learner(Trial("capacity", 10, False, 10), train, None, 1, print)
+    assert (learner.by_heart(9).model.scores == train.labels).all()
+    assert next(answers, None) is None
+
+
+def test_two_layer_nets_start_as_the_paper_says(dataset):
+    first, again, other = (
+        Learner(Trial("table1", 10, False, 160), dataset.split(0, "train"), None, seed, print).start()
+        for seed in (1, 1, 2)
+    )
+    assert first.hidden.shape == (50, 10)
+    assert not first.hidden.any()
+    assert not first.offsets.any()
+    assert (np.abs(first.output) <= 0.1).all()
+    assert len(set(first.output.tolist())) == 10
+    assert (first.output == again.output).all()
+    assert (first.output != other.output).all()
+
+
+def test_the_trials_are_the_papers():
+    assert {(t.units, t.vectors) for t in TABLE1} == {(u, n) for u in (0, 5) for n in (100, 500, 2500, 12_500)}
+    assert {(t.ties, t.vectors) for t in TABLE2} == {(t, n) for t in (False, True) for n in (100, 500, 1000, 5000)}
+    assert {t.units for t in TABLE2} == {t.units for t in CAPACITY} == {10}
+    assert [t.vectors for t in CAPACITY] == [1000]
+    assert not any(t.ties for t in [*TABLE1, *CAPACITY])
+    assert TRIALS["net"] == [*TABLE1, *CAPACITY]
+    assert TRIALS["poly"] == [*TABLE1, *TABLE2]
+
+
+def test_a_draw_is_a_new_task_with_new_data():
+    trial = [Trial("table1", 0, False, 100)]
+    first, again, other = (draw("poly", number, seed=1, trials=trial, epochs=2) for number in (1, 1, 2))
+    pd.testing.assert_frame_equal(first, again)
+    assert first["wrong"].tolist() != other["wrong"].tolist()
+    assert first["draw"].tolist() == [1, 1, 1]
+    assert first["task"].tolist() == ["poly"] * 3
+    assert first["pairs"].max() <= 100 * 50 * 49 / 2
+
+
+def test_an_unknown_task_is_refused():
+    with pytest.raises(ReplirankError, match="net, poly"):
+        draw("spline", 1, seed=1)

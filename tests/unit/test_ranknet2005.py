@@ -1,0 +1,322 @@
+"""ranknet2005's tables and figures from made-up evidence, and the numbers typed from the paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from helpers import ROOT
+from scipy.stats import norm
+
+from replirank.evidence import Evidence
+from replirank.experiments.artificial_draws import TRIALS
+from replirank.papers import ranknet2005
+from replirank.papers.ranknet2005 import FIGURES, TABLES
+from replirank.protocol import Protocol
+from replirank.tables import markdown
+
+PAPER = yaml.safe_load((ROOT / "workflow/papers/ranknet2005.yaml").read_text())
+PRINTED = PAPER["printed"]
+METHODS = ["prank_quadratic", "prank", "oap_bpm", "rankprop", "ranknet_linear", "ranknet_two_layer"]
+ENTRY = {"title": "T"}
+DRAWS = 3
+
+
+def protocol(dataset: str) -> Protocol:
+    return Protocol(
+        paper="ranknet2005",
+        datasets=[dataset],
+        methods=METHODS,
+        conventions={dataset: "burges"},
+        select_by="ndcg@15",
+        splits=["train", "vali", "test"],
+        draws=DRAWS,
+    )
+
+
+def correct(trial, number: int) -> float:
+    """Made up: grows with the size and the layers, and by 1 from draw to draw."""
+    return 60 + np.log10(trial.vectors) + (2 if trial.units else 0) + (0.5 if trial.ties else 0) + number
+
+
+@pytest.fixture(scope="module")
+def draws(tmp_path_factory) -> Evidence:
+    folder = tmp_path_factory.mktemp("draws")
+    paths = []
+    for task, trials in TRIALS.items():
+        for number in range(1, DRAWS + 1):
+            rows = [
+                {
+                    "task": task,
+                    "draw": number,
+                    **trial._asdict(),
+                    "net": trial.net,
+                    "trained_pairs": trial.vectors * (20 + trial.ties) + number,
+                    "split": split,
+                    "correct": 100.0 if (trial.table, split) == ("capacity", "train") else correct(trial, number),
+                    "wrong": 0 if (trial.table, split) == ("capacity", "train") else 7,
+                    "pairs": 1000,
+                    "epoch": 10 * number,
+                    "epochs": 100,
+                }
+                for trial in trials
+                for split in ("train", "vali", "test")
+            ]
+            paths.append(folder / f"{task}_{number}.csv")
+            pd.DataFrame(rows).to_csv(paths[-1], index=False)
+    return Evidence(protocol=protocol("mq2007"), paper=PAPER, config={}, needs=paths)
+
+
+def on(origin: str, levels: dict[str, float], queries: int = 8) -> Evidence:
+    """Two folds of four test queries; a method's NDCG@15 is its level, give or take .1 by turns."""
+    rows = [
+        {
+            "dataset": "set",
+            "origin": origin,
+            "method": method,
+            "fold": fold,
+            "split": split,
+            "query": query,
+            "burges.ndcg@15": level + (0.1 if query % 2 else -0.1) + (0.02 * fold if split == "train" else 0),
+        }
+        for method, level in levels.items()
+        for split in ("train", "vali", "test")
+        for fold in (1, 2)
+        for query in range(queries)
+        if split == "train" or (query < queries / 2) == (fold == 1)
+    ]
+    sizes = {"train": (10, 100), "vali": (5, 50), "test": (5, 60)}
+    folds = [
+        {split: {"queries": q, "documents": d + 10 * number} for split, (q, d) in sizes.items()} for number in (0, 1)
+    ]
+    tried = [{"validation": 0.1}, {"validation": 0.2}]
+    trained = [{"fold": fold, "tried": tried, "seconds": 4.0 * fold} for fold in (1, 2)]
+    return Evidence(
+        protocol=protocol("set"),
+        paper=PAPER,
+        config={"methods": {method: {"title": method.upper()} for method in METHODS}, "seed": 1},
+        metrics=pd.DataFrame(rows),
+        cards={"set": {"title": "Set", "origin": origin, "folds": folds, "note": ""}},
+        choices={("set", method): trained for method in METHODS},
+    )
+
+
+PAPERS_ORDER = dict(zip(METHODS, (0.3, 0.4, 0.5, 0.6, 0.7, 0.8), strict=True))
+SECTION6 = ["table3", "table4", "table5", "table6", "wilcoxon"]
+
+
+def test_table1_has_ours_the_papers_and_the_difference(draws):
+    table = TABLES["table1"](ENTRY, draws).frame
+    assert len(table) == 16
+    row = table.query("task == 'net' and net == 'two-layer' and `train size` == 12500").iloc[0]
+    ours = 60 + np.log10(12_500) + 2 + (1 + 2 + 3) / 3
+    assert row["ours"] == pytest.approx(ours)
+    assert row["sd"] == pytest.approx(1)
+    assert row["paper"] == 97.67
+    assert row["difference"] == pytest.approx(ours - 97.67)
+    assert row["training pairs"] == 12_500 * 20 + 2
+    assert row["epoch kept"] == 20
+    assert table["paper"].tolist()[:4] == [82.39, 88.86, 89.91, 90.06]
+    assert (table["data"] == "artificial").all()
+
+
+def test_gaps_are_two_layer_minus_linear(draws):
+    table = TABLES["table1_gaps"](ENTRY, draws).frame
+    assert table["ours"].tolist() == pytest.approx([2.0] * 8)
+    assert table["paper"].tolist()[:4] == pytest.approx([82.29 - 82.39, 88.80 - 88.86, 96.94 - 89.91, 97.67 - 90.06])
+    assert table["draws with the paper's sign"].tolist() == [0, 0, 3, 3, 0, 3, 3, 3]
+    assert (table["draws"] == 3).all()
+
+
+def test_table2_sets_ties_beside_no_ties(draws):
+    table = TABLES["table2"](ENTRY, draws)
+    frame = table.frame
+    assert frame["trained on"].tolist() == ["no ties", "all ties"] * 4
+    row = frame.query("`train size` == 1000 and `trained on` == 'all ties'").iloc[0]
+    ours = (60 + 3 + 2 + 0.5 + 2) / 100
+    assert row["ours"] == pytest.approx(ours)
+    assert row["difference"] == pytest.approx(ours - 0.682)
+    assert row["training pairs"] == 1000 * 21 + 2
+    assert row["pairs difference"] == 1000 * 21 + 2 - 24_500
+    assert "+0.0050" in table.notes[-1]
+
+
+def test_capacity_says_in_how_many_draws_nothing_was_wrong(draws):
+    table = TABLES["capacity"](ENTRY, draws)
+    frame = table.frame.set_index("quantity")
+    assert frame.loc["training error, %", "ours"] == 0
+    assert frame.loc["training pairs", "paper"] == 20_382
+    assert frame.loc["training pairs", "ours"] == 1000 * 20 + 2
+    assert frame.loc["validation error, %", "ours"] == pytest.approx(100 - (60 + 3 + 2 + 2))
+    assert frame["paper"].tolist()[-2:] == [9.61, 10.01]
+    assert "in 3 of 3 draws, after 10 to 30 epochs" in table.notes[1]
+
+
+def test_one_draw_has_no_spread(draws):
+    one = Evidence(protocol=draws.protocol, paper=PAPER, config={}, needs=[draws.needs[0], draws.needs[DRAWS]])
+    table = TABLES["table1"](ENTRY, one)
+    assert table.frame["sd"].isna().all()
+    assert "over 1 draws" in table.notes[0]
+    plt.close(FIGURES["table1"](ENTRY, one))
+
+
+def test_table3_is_of_a_fold(draws):
+    table = TABLES["table3"](ENTRY, on("real", PAPERS_ORDER)).frame.set_index("split")
+    assert table.loc["train", "documents"] == (100 + 110) / 2
+    assert table.loc["test", "queries"] == 5
+    assert table.loc["vali", "documents, paper (its own data)"] == 2_726_714
+
+
+def test_table4_has_an_interval_over_the_queries_of_all_folds():
+    table = TABLES["table4"](ENTRY, on("real", PAPERS_ORDER))
+    row = table.frame.iloc[METHODS.index("rankprop")]
+    assert row["test"] == pytest.approx(0.6)
+    # Eight queries, four .1 above and four below: the variance is 8 * .01 / 7.
+    assert row["test ±"] == pytest.approx(1.959964 * np.sqrt(8 * 0.01 / 7 / 8))
+    assert row["place"] == 3
+    assert row["test, paper (its own data)"] == 0.460
+    assert table.frame["place"].tolist() == [6, 5, 4, 3, 2, 1]
+    assert "15 of 15 pairs of systems" in table.notes[-1]
+    assert not any("difference" in column for column in table.frame)
+
+
+def test_the_order_of_systems_is_counted_by_pairs():
+    first_two_swapped = {**PAPERS_ORDER, "prank_quadratic": 0.4, "prank": 0.3}
+    assert "14 of 15" in TABLES["table4"](ENTRY, on("rebuilt", first_two_swapped)).notes[-1]
+    tied = dict.fromkeys(METHODS, 0.5)
+    assert "0 of 15" in TABLES["table4"](ENTRY, on("real", tied)).notes[-1]
+
+
+def test_table5_counts_a_query_once():
+    table = TABLES["table5"](ENTRY, on("real", PAPERS_ORDER)).frame
+    assert table["system"].tolist() == ["RANKNET_LINEAR", "RANKNET_TWO_LAYER"]
+    assert table["training"].tolist() == pytest.approx([0.7 + 0.03, 0.8 + 0.03])
+    assert table["training - test"].tolist() == pytest.approx([0.03, 0.03])
+    assert table["training ±"].tolist() == pytest.approx([1.959964 * np.sqrt(8 * 0.01 / 7 / 8)] * 2)
+    assert table["training, paper (its own data)"].tolist() == [0.479, 0.500]
+
+
+def test_table6_is_the_time_of_one_training():
+    table = TABLES["table6"](ENTRY, on("real", PAPERS_ORDER)).frame
+    assert table["seconds"].tolist() == [(4 / 2 + 8 / 2) / 2] * 6
+    assert table["minutes, paper (its own data)"].tolist() == [11, 23, 67, 351, 623, 2392]
+
+
+def test_wilcoxon_is_over_all_test_queries():
+    row = TABLES["wilcoxon"](ENTRY, on("real", PAPERS_ORDER)).frame.iloc[0]
+    assert row["queries"] == 8
+    assert row["A - B"] == pytest.approx(0.1)
+    # All eight differences are tied and positive: the mean rank sum is 18, its variance with ties 8 * 4.5^2 / 4.
+    z = (36 - 18) / np.sqrt(8 * 4.5**2 / 4)
+    assert row["Wilcoxon p"] == pytest.approx(2 * norm.sf(z))
+    assert row["A - B, paper (its own data)"] == pytest.approx(0.488 - 0.477)
+    assert row["rejected at, paper (its own data)"] == 0.16
+
+
+@pytest.mark.parametrize("kind", SECTION6)
+def test_simulated_data_has_nothing_of_the_paper_beside_it(kind):
+    table = TABLES[kind](ENTRY, on("simulated", PAPERS_ORDER))
+    assert not any("paper" in column or "published" in column for column in table.frame)
+    assert (table.frame["data"] == "simulated").all()
+    assert "SIMULATED" in table.title
+    assert any("SIMULATED" in note for note in table.notes)
+    assert "paper's order" not in " ".join(table.notes)
+    real = TABLES[kind](ENTRY, on("real", PAPERS_ORDER))
+    assert any("paper (its own data)" in column for column in real.frame)
+    assert any("of other data" in note for note in real.notes)
+
+
+@pytest.mark.parametrize("kind", SECTION6)
+def test_a_run_of_fewer_methods_has_its_tables(kind):
+    levels = {"prank": 0.4, "rankprop": 0.6}
+    whole = on("real", levels)
+    few = Evidence(
+        protocol=Protocol(**{**vars(whole.protocol), "methods": list(levels)}),
+        paper=PAPER,
+        config=whole.config,
+        metrics=whole.metrics,
+        cards=whole.cards,
+        choices={("set", "prank"): whole.choices["set", "prank"]},
+    )
+    table = TABLES[kind](ENTRY, few)
+    assert "data" in table.frame
+    assert markdown(table).startswith("# T: Set")
+    if kind == "table4":
+        assert "1 of 1 pairs" in table.notes[-1]
+
+
+def test_every_entry_of_the_yaml_has_its_maker():
+    assert {entry["kind"] for entry in PAPER["tables"].values()} <= set(TABLES)
+    assert {entry["kind"] for entry in PAPER["figures"].values()} <= set(FIGURES)
+
+
+def test_what_is_made_of_draws_asks_for_the_tasks_it_needs():
+    for part, name, tasks in (
+        ("tables", "table1", ["net", "poly"]),
+        ("tables", "table1_gaps", ["net", "poly"]),
+        ("tables", "table2", ["poly"]),
+        ("tables", "capacity", ["net"]),
+        ("figures", "table1", ["net", "poly"]),
+    ):
+        assert [Path(path).stem for path in PAPER[part][name]["needs"]] == [f"{task}_{{draw}}" for task in tasks]
+
+
+def test_figure1_is_the_papers():
+    figure = FIGURES["figure1"](ENTRY, None)
+    left, right = figure.axes
+    certain_no, even, certain_yes = (line.get_ydata() for line in left.get_lines())
+    margins = left.get_lines()[0].get_xdata()
+    np.testing.assert_allclose(certain_yes, np.log1p(np.exp(-margins)), rtol=1e-5)
+    np.testing.assert_allclose(certain_no, certain_yes[::-1], rtol=1e-5)
+    np.testing.assert_allclose(even, (certain_no + certain_yes) / 2, rtol=1e-5)
+    assert np.argmin(even) == len(even) // 2
+    (combined, same) = (line.get_ydata() for line in right.get_lines())
+    # P_ik = P at 0, 1/2 and 1 and only there; confidence builds up on both sides.
+    crossings = np.isclose(combined, same, atol=1e-6)
+    assert np.flatnonzero(crossings).tolist() == [0, 100, 200]
+    assert (combined[1:100] < same[1:100]).all()
+    assert (combined[101:200] > same[101:200]).all()
+    plt.close(figure)
+
+
+def test_table1_figure_has_ours_and_the_papers(draws):
+    figure = FIGURES["table1"](ENTRY, draws)
+    for axis, task in zip(figure.axes, ("net", "poly"), strict=True):
+        assert sorted(axis.get_legend_handles_labels()[1]) == [
+            "linear, ours",
+            "linear, paper",
+            "two-layer, ours",
+            "two-layer, paper",
+        ]
+        shown = [line.get_ydata().tolist() for line in axis.get_lines()]
+        assert PRINTED["table1"][task]["two_layer"] in shown
+        assert (
+            sum(np.allclose(values, [60 + np.log10(n) + 2 for n in (100, 500, 2500, 12_500)]) for values in shown) == 1
+        )
+    plt.close(figure)
+
+
+def test_the_printed_numbers_agree_with_the_papers_own_arithmetic():
+    table2, table3, table4 = PRINTED["table2"], PRINTED["table3"], PRINTED["table4"]
+    assert table2["all_ties_pairs"] == [n // 50 * (50 * 49 // 2) for n in table2["vectors"]]
+    # Six equally full bins: one pair in six is a tie.
+    assert np.divide(table2["no_ties_pairs"], table2["all_ties_pairs"]) == pytest.approx([5 / 6] * 4, abs=0.01)
+    assert PRINTED["capacity"]["pairs"] / (20 * 1225) == pytest.approx(5 / 6, abs=0.01)
+    # Table 2's first two sizes are Table 1's, whose net is smaller.
+    assert table2["no_ties"][:2] == [round(value / 100, 3) for value in PRINTED["table1"]["poly"]["two_layer"][:2]]
+    assert sum(split["queries"] for split in table3.values()) == 17_004
+    assert table3["train"]["queries"] == 17_004 * 2 // 3
+    assert list(table4) == sorted(table4, key=lambda method: table4[method]["test"]) == METHODS
+    assert PRINTED["table6"]["prank_quadratic"] == 39 * 60 + 52
+    assert PRINTED["table6"]["oap_bpm"] == 10 * 60 + 23
+    assert PRINTED["table6"]["ranknet_two_layer"] == 5 * 60 + 51
+    assert PRINTED["table6"]["ranknet_linear"] == 60 + 7
+    assert PRINTED["table5"]["ranknet_linear"]["train"] == table4["ranknet_linear"]["vali"]
+
+
+def test_same_order_leaves_out_what_was_not_run():
+    assert ranknet2005.same_order({"prank": 0.4}, {"prank": 0.4, "rankprop": 0.5}) == (0, 0)

@@ -169,6 +169,32 @@ def test_gives_a_fit(fitted):
     assert fitted.history is None or (isinstance(fitted.history, pd.DataFrame) and len(fitted.history) > 0)
 
 
+def test_what_is_trained_in_epochs_or_rounds_leaves_its_curves(method, fitted):
+    """Loss and validation metric of each epoch, or of some: at the least the first and the last say where it went."""
+    steps = {"epochs": "epoch", "rounds": "round"}
+    has = [steps[field.name] for field in fields(method) if field.name in steps]
+    if not has:
+        assert fitted.history is None
+        return
+    assert fitted.history is not None
+    assert {*has, "loss", "validation"} <= set(fitted.history.columns)
+    assert fitted.history[has[0]].is_monotonic_increasing
+    assert fitted.history[has[0]].max() <= SHORT[f"{has[0]}s"]
+    assert np.isfinite(fitted.history[["loss", "validation"]].to_numpy()).all()
+
+
+def test_grid_points_fitted_together_are_those_fitted_alone(method):
+    """Up to the last bits of sums: one pair in a thousand may turn round for that."""
+    has = {field.name for field in fields(method)}
+    grid = {**method.grid, **{name: [value] for name, value in SHORT.items() if name in has}}
+    points = [method.make(**point) for point in grid_points(method, grid)][-6:]
+    work = task(method, TRAIN)
+    alone = [point.fit(work) for point in points]
+    together = method.fit_together(points, work) or alone  # a method need not offer it
+    for one, other in zip(alone, together, strict=True):
+        assert agreement(FRESH, one.model.score(FRESH), other.model.score(FRESH)) >= 0.999
+
+
 def test_scores_are_finite_one_for_each_document(fitted):
     for data in (TRAIN, VALI, FRESH):
         scores = fitted.model.score(data)
@@ -345,6 +371,18 @@ class Unseeded(FirstColumn):
 
 
 @dataclass(frozen=True)
+class OtherTogether(FirstColumn):
+    @classmethod
+    def fit_together(cls, points, task):
+        return [Fit(Linear(-np.eye(FEATURES)[0])) for _ in points]
+
+
+@dataclass(frozen=True)
+class NoCurves(FirstColumn):
+    epochs: int = 100
+
+
+@dataclass(frozen=True)
 class FirstDocument(FirstColumn):
     """Likes what the first document of each query has."""
 
@@ -410,6 +448,7 @@ def test_a_method_that_keeps_the_contract_passes(tmp_path):
         test_grid_names_are_fields_and_every_point_can_be_made,
         test_unknown_hyperparameters_are_refused_naming_the_known,
         test_solves_the_tiny_problem,
+        test_grid_points_fitted_together_are_those_fitted_alone,
         test_leaves_the_data_as_it_was,
         test_does_not_see_the_test_queries,
         test_survives_constant_features,
@@ -419,7 +458,11 @@ def test_a_method_that_keeps_the_contract_passes(tmp_path):
         test_survives_validation_queries_without_relevant_documents,
     ):
         test(FirstColumn)
-    for test in (test_same_seed_same_scores, test_order_of_documents_in_training_does_not_matter):
+    for test in (
+        test_what_is_trained_in_epochs_or_rounds_leaves_its_curves,
+        test_same_seed_same_scores,
+        test_order_of_documents_in_training_does_not_matter,
+    ):
         test(FirstColumn, fit)
     test_scores_follow_their_documents(fit)
     test_saved_and_loaded_it_gives_the_same_scores(fit, tmp_path)
@@ -434,6 +477,7 @@ def test_a_method_that_keeps_the_contract_passes(tmp_path):
         (test_grid_names_are_fields_and_every_point_can_be_made, SameTwice),
         (test_solves_the_tiny_problem, EvenWeights),
         (test_solves_the_tiny_problem, UpsideDown),
+        (test_grid_points_fitted_together_are_those_fitted_alone, OtherTogether),
         (test_leaves_the_data_as_it_was, ScalesInPlace),
         (test_does_not_see_the_test_queries, Unseeded),
     ],
@@ -446,11 +490,12 @@ def test_a_broken_method_is_found_out(test, broken):
 @pytest.mark.parametrize(
     ("test", "broken"),
     [
+        (test_what_is_trained_in_epochs_or_rounds_leaves_its_curves, NoCurves),
         (test_same_seed_same_scores, Unseeded),
         (test_order_of_documents_in_training_does_not_matter, FirstDocument),
     ],
 )
-def test_a_method_that_depends_on_the_wrong_thing_is_found_out(test, broken):
+def test_a_broken_fit_is_found_out(test, broken):
     with pytest.raises(AssertionError):
         test(broken, fit_quickly(broken))
 

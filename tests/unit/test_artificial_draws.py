@@ -136,11 +136,22 @@ def test_the_epoch_of_least_validation_error_is_kept(dataset):
 
 
 def test_the_capacity_check_keeps_the_net_of_least_training_error(dataset):
+    """And ends with it, having more epochs to get there than the net that validation keeps."""
     trial = [Trial("capacity", 10, False, 10)]
     rows = tiny(dataset, 40, trial).set_index("split")
     assert rows.loc["train", "wrong"] == 0
-    assert rows.loc["train", "epochs"] == 40 * artificial_draws.CAPACITY_EPOCHS // artificial_draws.EPOCHS
+    assert rows.loc["train", "epoch"] == rows.loc["train", "epochs"]
+    assert 40 < rows.loc["train", "epochs"] < 40 * artificial_draws.CAPACITY_EPOCHS // artificial_draws.EPOCHS
     assert rows.loc["vali", "epochs"] == 40
+
+
+def test_training_ends_when_no_training_pair_is_wrong(dataset):
+    rows = tiny(dataset, 400, [Trial("table1", 5, False, 10)]).set_index("split")
+    ended = rows.loc["train", "epochs"]
+    assert ended < 400
+    kept = rows.loc["train", "epoch"]  # that validation chose may have been an earlier one
+    assert kept <= ended
+    assert (rows.loc["train", "wrong"] == 0) == (kept == ended)
 
 
 def test_another_start_is_tried_while_there_is_an_error(dataset, monkeypatch):

@@ -1,5 +1,6 @@
 """Gradient descent over queries: where it ends, what it keeps, when it slows down, how it fails."""
 
+import itertools
 from dataclasses import replace
 
 import jax
@@ -77,21 +78,32 @@ def by_training_loss(data):
 
 
 def run(
-    loss, *, validate=lambda scores: 0.0, data=None, epochs=6, learning_rate=0.1, apply=None, report=None, halving=True
+    loss,
+    *,
+    validate=lambda scores: 0.0,
+    data=None,
+    epochs=6,
+    learning_rate=0.1,
+    apply=None,
+    report=None,
+    optimizer="sgd",
+    patience=3,
+    **rest,
 ):
-    """Descent with any loss on a linear function of one feature."""
+    """Descent with any loss on a linear function, of one feature unless the data say other."""
     data = problem(features=1) if data is None else data
     return descend(
         loss,
         apply or linear.apply,
-        jnp.zeros(1),
+        jnp.zeros(data.features.shape[1]),
         make_batches(data),
         model=Linear.of,
         task=task(data, validate, report=report or (lambda text: None)),
         learning_rate=learning_rate,
         epochs=epochs,
-        optimizer="sgd",
-        halving=halving,
+        optimizer=optimizer,
+        patience=patience,
+        **rest,
     )
 
 
@@ -219,7 +231,7 @@ def test_learning_rate_stays_while_the_loss_is_level():
     assert list(fit.history["learning_rate"]) == [0.1] * 8
 
 
-def test_learning_rate_is_halved_after_each_three_epochs_above_the_lowest_loss():
+def test_learning_rate_is_halved_after_each_three_epochs_of_grown_loss():
     """Ascent (a negative learning rate) makes every epoch's loss larger than the one before."""
     fit = run(falling, apply=ones, epochs=8, learning_rate=-0.1)
     assert (np.diff(fit.history["loss"]) > 0).all()
@@ -232,30 +244,40 @@ def test_learning_rate_is_halved_after_each_three_epochs_above_the_lowest_loss()
     assert_allclose(fit.history["loss"], expected, rtol=1e-5)
 
 
-def test_learning_rate_is_not_halved_without_halving():
-    fit = run(falling, apply=ones, epochs=8, learning_rate=-0.1, halving=False)
+def test_learning_rate_is_never_halved_without_patience():
+    fit = run(falling, apply=ones, epochs=8, learning_rate=-0.1, patience=None)
     assert (np.diff(fit.history["loss"]) > 0).all()
     assert list(fit.history["learning_rate"]) == [-0.1] * 8
 
 
-def test_halving_follows_the_losses_of_real_training():
+def test_ranknet_halves_whenever_an_epoch_is_worse_than_the_one_before():
+    """ranknet2005, section 5.1, to the letter."""
     fit = RankNetLinear(learning_rate=1.0, epochs=60).fit(task(problem()))
-    rate, lowest, above, expected = 1.0, np.inf, 0, []
-    for loss in fit.history["loss"]:
-        above = above + 1 if loss > lowest else 0
-        lowest = min(lowest, loss)
-        if above == 3:
-            rate, above = rate / 2, 0
+    losses, rate, expected = fit.history["loss"], 1.0, [1.0]
+    for before, loss in itertools.pairwise(losses):
+        rate = rate / 2 if loss > before else rate
         expected.append(rate)
     assert_array_equal(fit.history["learning_rate"], expected)
     assert expected[-1] < 1.0  # it happened
 
 
-def test_the_noise_of_the_order_alone_does_not_use_up_the_rate():
-    """Far from the minimum an epoch may be above the one before; the rule of ranknet2005 would halve each time."""
+def test_halving_with_patience_follows_the_losses_of_real_training():
+    """From the epoch of the last halving on: three epochs, each worse than the one before the three."""
+    fit = ListNet(learning_rate=1.0, epochs=60).fit(task(problem(), method=ListNet))
+    losses, rate, since, expected = list(fit.history["loss"]), 1.0, 0, []
+    for now in range(len(losses)):
+        if now - since >= 3 and all(loss > losses[now - 3] for loss in losses[now - 2 : now + 1]):
+            rate, since = rate / 2, now
+        expected.append(rate)
+    assert_array_equal(fit.history["learning_rate"], expected)
+    assert expected[-1] < 1.0  # it happened
+
+
+def test_with_patience_the_noise_of_the_order_alone_does_not_use_up_the_rate():
+    """Far from the minimum an epoch may be above the one before; without patience each such epoch halves the rate."""
     data = problem(lengths=(8,) * 30, features=5)
     least, _ = least_loss(data)
-    fit = RankNetLinear(learning_rate=0.01, epochs=60).fit(task(data))
+    fit = run(cross_entropy, data=data, learning_rate=0.01, epochs=60, optimizer="adam")
     losses, rates = fit.history["loss"].to_numpy(), fit.history["learning_rate"].to_numpy()
     rises = (np.diff(losses) > 0).sum()
     halvings = round(np.log2(0.01 / rates[-1]))
@@ -275,6 +297,18 @@ def test_ends_when_next_to_nothing_is_left_of_the_rate():
 
 def test_a_learning_rate_of_nothing_is_never_the_end():
     assert len(run(cross_entropy, learning_rate=0.0, epochs=5).history) == 5
+
+
+@pytest.mark.parametrize(("good", "run_for"), [(3, 3), (1, 1), (99, 5)])
+def test_ends_with_the_epoch_whose_model_is_finished(good, run_for):
+    seen = []
+
+    def finished(model):
+        seen.append(model)
+        return len(seen) == good
+
+    fit = run(cross_entropy, epochs=5, finished=finished)
+    assert len(fit.history) == len(seen) == run_for
 
 
 # How it fails

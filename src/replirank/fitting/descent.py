@@ -23,7 +23,9 @@ class Descent(Method):
 
     loss: ClassVar[Loss]
     optimizer: ClassVar[str] = "adam"
-    halving: ClassVar[bool] = True  # of the learning rate, when the loss no longer falls
+    # Epochs of grown loss that halve the learning rate. The random order of the queries alone may make an epoch worse
+    # than the one before; where no paper asks for less, three in a row are waited for.
+    patience: ClassVar[int | None] = 3
     grid = {"learning_rate": (0.0001, 0.001, 0.01)}
 
     plan = staticmethod(common_shapes)
@@ -46,5 +48,5 @@ class Descent(Method):
             learning_rate=self.learning_rate,
             epochs=self.epochs,
             optimizer=self.optimizer,
-            halving=self.halving,
+            patience=self.patience,
         )

@@ -7,7 +7,7 @@ folds and grid points of like shape share one compilation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -40,7 +40,6 @@ class Loss(Protocol):
     ) -> jax.Array: ...
 
 
-PATIENCE = 3  # epochs without a new lowest loss before the learning rate is halved
 NEGLIGIBLE = 1e-6  # of the learning rate at the start
 OPTIMIZERS = {"adam": optax.scale_by_adam(), "sgd": optax.identity()}
 
@@ -56,22 +55,22 @@ def descend(
     learning_rate: float,
     epochs: int,
     optimizer: str = "adam",
-    halving: bool = True,
+    patience: int | None = 1,
+    finished: Callable[[Model], bool] = lambda model: False,
 ) -> Fit:
     """Minimise the loss from `params` on and keep the epoch that validates best (the first of equals).
 
-    The learning rate is halved when the mean loss has been above its lowest for three epochs in a row. (ranknet2005,
-    section 5.1, halves as soon as it is above the epoch before. Updates by query are few, so that the random order
-    alone does that every other epoch, and the rate would be gone long before the minimum is reached.) When nearly
-    nothing is left of the rate, nothing can change: the descent ends, and the history with it. `halving` is for losses
-    that are the same function throughout. `model` turns parameters into what scores the validation queries and is kept.
+    The learning rate is halved when the error grows: after `patience` epochs whose mean loss is above that of the epoch
+    before them. With a patience of 1 this is the rule of ranknet2005 (section 5.1); None: never. When nearly nothing is
+    left of the rate, nothing can change: the descent ends, and the history with it. It also ends with the epoch whose
+    model is `finished`. `model` turns parameters into what scores the validation queries and is kept.
     """
     features, labels = jax.device_put((batches.features, batches.labels))  # once, not in every epoch
     state = jax.jit(OPTIMIZERS[optimizer].init)(params)
     random, queries = np.random.default_rng(task.seed), batches.queries
     step_through = partial(_epoch, classes=batches.shapes.classes, loss=loss, apply=apply, optimizer=optimizer)
     best, best_value = None, -np.inf
-    lowest, waited, negligible = np.inf, 0, NEGLIGIBLE * abs(learning_rate)
+    losses, negligible = [], NEGLIGIBLE * abs(learning_rate)
     history: list[Epoch] = []
     for epoch in range(1, epochs + 1):
         mean = 0.0
@@ -90,14 +89,26 @@ def descend(
         task.report(f"epoch {epoch}/{epochs}, loss {mean:.5g}, validation {value:.4f}")
         if best is None or value > best_value:
             best, best_value = candidate, value
-        lowest, waited = min(lowest, mean), waited + 1 if mean > lowest else 0
-        if halving and waited == PATIENCE:
-            learning_rate, waited = learning_rate / 2, 0
+        losses.append(mean)
+        if patience and grown(losses, patience):
+            learning_rate, losses = learning_rate / 2, [mean]
         history.append(Epoch(epoch, mean, value, learning_rate))
         if abs(learning_rate) < negligible:
             task.report(f"ended after epoch {epoch}, the learning rate being {learning_rate:.2g}")
             break
+        if finished(candidate):
+            task.report(f"finished after epoch {epoch}")
+            break
     return Fit(best, pd.DataFrame(history))
+
+
+def grown(losses: Sequence[float], patience: int) -> bool:
+    """Whether each of the last `patience` losses is above the one before them.
+
+    >>> grown([3.0, 2.0, 2.5], patience=1), grown([3.0, 2.0, 2.5], patience=2), grown([3.0, 2.0, 2.5, 2.1], patience=2)
+    (True, False, True)
+    """
+    return len(losses) > patience and min(losses[-patience:]) > losses[-patience - 1]
 
 
 @partial(jax.jit, static_argnames=("classes", "loss", "apply", "optimizer"))

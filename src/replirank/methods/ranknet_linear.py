@@ -14,6 +14,7 @@ class RankNetLinear(Descent):
     ties: bool = False  # whether pairs of like label are trained on, too, with target 1/2 (ranknet2005, section 5.2)
 
     title = "RankNet, linear"
+    patience = 1  # ranknet2005, section 5.1
 
     @property
     def loss(self) -> Loss:

@@ -17,6 +17,7 @@ class RankNetTwoLayer(Descent):
     units: int = 10  # as in ranknet2005, section 6.2
 
     title = "RankNet, two-layer"
+    patience = 1  # ranknet2005, section 5.1
     apply = staticmethod(two_layer.apply)
     model = two_layer.TwoLayer.of
 

@@ -14,4 +14,4 @@ class RankProp(Descent):
     title = "RankProp"
     loss = staticmethod(rankprop)
     plan = staticmethod(list_shapes)
-    halving = False  # the targets spread with the scores: a growing loss is no sign of going astray
+    patience = None  # the targets spread with the scores: a growing loss is no sign of going astray

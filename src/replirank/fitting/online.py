@@ -129,7 +129,7 @@ def draw(seed: int, epoch: int, documents: int, perceptrons: int) -> Draw:
 class Online(Method):
     """The base of PRank and of its averages, whose subclasses say what they average and on which features."""
 
-    epochs: int = 10
+    epochs: int = 100  # as in ranknet2005, section 6.2
 
     perceptrons: ClassVar[int] = 1  # how many are averaged
     tau: ClassVar[float] = 1.0  # the chance of each to see a document

@@ -191,6 +191,16 @@ def test_listmle_without_ties_agrees_with_rax(seed):
             assert_allclose(ours, other, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_squared_agrees_with_rax(seed):
+    random = np.random.default_rng(seed)
+    scores, labels, where = random.normal(size=8), random.integers(0, 3, 8), random.random(8) < 0.8
+    with jax.enable_x64(True):
+        theirs = in_float64(partial(rax.pointwise_mse_loss, reduce_fn=jnp.sum))(scores, labels, where)
+        for ours, other in zip(both(squared, scores, labels, where), theirs, strict=True):
+            assert_allclose(ours, other, rtol=0, atol=1e-12)
+
+
 def listmle_in_python(scores, labels, where):
     """Each document's chance to be chosen before all of lower label, and its slopes."""
     total, slopes = 0.0, np.zeros(len(scores))

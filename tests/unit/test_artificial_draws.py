@@ -170,7 +170,9 @@ def test_another_start_is_tried_while_there_is_an_error(dataset, monkeypatch):
 
     monkeypatch.setattr(Learner, "_descend", descend)
     learner = Learner(Trial("capacity", 10, False, 10), train, None, 1, print)
-    assert (learner.by_heart(9).model.scores == train.labels).all()
+    kept = learner.by_heart(9)
+    assert (kept.model.scores == train.labels).all()
+    assert kept.starts == 3
     assert next(answers, None) is None
 
 

@@ -62,6 +62,7 @@ def draws(tmp_path_factory) -> Evidence:
                     "pairs": 1000,
                     "epoch": 10 * number,
                     "epochs": 100,
+                    "starts": number + 3,
                 }
                 for trial in trials
                 for split in ("train", "vali", "test")
@@ -153,7 +154,7 @@ def test_capacity_says_in_how_many_draws_nothing_was_wrong(draws):
     assert frame.loc["training pairs", "ours"] == 1000 * 20 + 2
     assert frame.loc["validation error, %", "ours"] == pytest.approx(100 - (60 + 3 + 2 + 2))
     assert frame["paper"].tolist()[-2:] == [9.61, 10.01]
-    assert "in 3 of 3 draws, after 10 to 30 epochs" in table.notes[1]
+    assert "in 3 of 3 draws, with 4 to 6 random starts and after 10 to 30 epochs" in table.notes[1]
 
 
 def test_one_draw_has_no_spread(draws):

@@ -27,7 +27,7 @@ from replirank.seeds import derive
 LEARNING_RATE = 0.001
 EPOCHS = 100
 # The paper says that a net could learn 1,000 vectors without error, not how long it took nor how often it was tried.
-CAPACITY_STARTS = 6
+CAPACITY_STARTS = 20
 CAPACITY_EPOCHS = 500  # of each start
 
 
@@ -62,7 +62,7 @@ def draw(
     """The trials of one draw: a row for each trial and split.
 
     `correct` is in percent, of the `pairs` of documents of one query whose labels differ; `wrong` counts the others.
-    `trained_pairs` are those that the net learned from, `epoch` is the one that was kept.
+    `trained_pairs` are those that the net learned from, `epoch` is the one that was kept, after so many `starts`.
     """
     if task not in TRIALS:
         raise ReplirankError(f"there is no artificial task {task!r}", remedy=f"take one of {', '.join(TRIALS)}")
@@ -107,6 +107,7 @@ class Kept(NamedTuple):
     model: Model
     epoch: int  # which it is of
     epochs: int  # that were run
+    starts: int = 1  # that were tried
 
 
 class Learner(NamedTuple):
@@ -128,7 +129,7 @@ class Learner(NamedTuple):
             tried.append((wrong_pairs(kept.model.score(self.train), self.train)[0], number, kept))
             if tried[-1][0] == 0:
                 break
-        return min(tried)[-1]
+        return min(tried)[-1]._replace(starts=len(tried))
 
     def start(self, number: int = 0) -> Any:
         """Section 5.1: the first layer's weights are zero, the second layer's random in [-0.1, 0.1]."""
@@ -169,7 +170,8 @@ class Learner(NamedTuple):
 def judged(data: RankingData, kept: Kept) -> dict[str, Any]:
     wrong, pairs = wrong_pairs(kept.model.score(data), data)
     correct = 100 * (1 - wrong / pairs)
-    return {"correct": correct, "wrong": wrong, "pairs": pairs, "epoch": kept.epoch, "epochs": kept.epochs}
+    run = {"epoch": kept.epoch, "epochs": kept.epochs, "starts": kept.starts}
+    return {"correct": correct, "wrong": wrong, "pairs": pairs, **run}
 
 
 def wrong_pairs(scores: np.ndarray, data: RankingData) -> tuple[int, int]:

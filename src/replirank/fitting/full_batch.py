@@ -138,7 +138,7 @@ class State(NamedTuple):
 class Lane(NamedTuple):
     """What became of a grid point."""
 
-    params: np.ndarray  # (outputs, inputs), of the epoch that validates best (the first of equals)
+    params: np.ndarray  # (outputs, inputs), where descent ended
     history: pd.DataFrame
 
 
@@ -151,31 +151,30 @@ def descend(
     score: Callable[[np.ndarray, np.ndarray], np.ndarray],
     task: Task,
     epochs: np.ndarray,
-    keep_start: bool = False,
     drop: bool = True,
 ) -> list[Lane]:
-    """Minimise the loss of each lane from its `params` on, for at most so many epochs.
+    """Minimise the loss of each lane from its `params` on, for at most so many epochs, and keep where it ends.
 
     An epoch is one evaluation of loss and gradient, where a step along the gradient leads. If the loss falls enough
     there, the step is taken and the next will be longer; if not, it is taken back and half of it is tried. `score`
-    gives every lane's scores of the validation documents, (lanes, documents). `keep_start` makes the start a candidate.
+    gives every lane's scores of the validation documents, (lanes, documents). They are for the history alone: descent
+    is "without any parameter tuning" (bayesopt2010, section 6.1), the number of steps included.
     """
     vali = with_offset(task.vali)
     state = _begin(objective, params, lanes, lists, epochs)
     histories: list[list[tuple[int, float, float]]] = [[] for _ in range(len(state.loss))]
-    best = list(state.params.swapaxes(0, 1))
-    best_value = np.full(len(best), -np.inf)
-    number = np.arange(len(best))  # which lane it is that stands at a place
-    live, epoch = np.ones(len(best), dtype=bool), 0
+    ends = list(state.params.swapaxes(0, 1))
+    number = np.arange(len(ends))  # which lane it is that stands at a place
+    live, epoch = np.ones(len(ends), dtype=bool), 0
     while live.any():
-        if epoch or keep_start:
-            scores = score(state.params[:, live], vali)
-            for place, of_lane in zip(np.flatnonzero(live), scores, strict=True):
-                lane, value = number[place], task.validate(of_lane)
-                histories[lane].append((min(epoch, int(epochs[lane])), float(state.loss[place]), value))
-                if value > best_value[lane]:
-                    best[lane], best_value[lane] = state.params[:, place].copy(), value
-            task.report(f"epoch {epoch}, {live.sum()} of {len(best)} grid points, validation {best_value.max():.4f}")
+        scores = score(state.params[:, live], vali)
+        for place, of_lane in zip(np.flatnonzero(live), scores, strict=True):
+            lane = number[place]
+            row = min(epoch, int(epochs[lane])), float(state.loss[place]), task.validate(of_lane)
+            histories[lane].append(row)
+            ends[lane] = state.params[:, place].copy()
+        best = max(rows[-1][-1] for rows in histories)
+        task.report(f"epoch {epoch}, {live.sum()} of {len(ends)} grid points, validation {best:.4f}")
         places = _places(state.left > 0, drop)
         state, number = state.take(places), number[places]
         lanes = {name: values[places] for name, values in lanes.items()}
@@ -185,7 +184,7 @@ def descend(
             epoch += STRIDE
     return [
         Lane(params, pd.DataFrame(rows, columns=["epoch", "loss", "validation"]))
-        for params, rows in zip(best, histories, strict=True)
+        for params, rows in zip(ends, histories, strict=True)
     ]
 
 

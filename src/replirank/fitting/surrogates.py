@@ -153,7 +153,6 @@ class BayesFunction(Surrogate):
             score=lambda params, inputs: expected_gain(params @ inputs, np.array(gains, dtype=np.float32)),
             task=task,
             epochs=np.array([point.epochs for point in points]),
-            keep_start=True,
         )
         return [
             Fit(BayesOptimal(lane.params[:, :-1], lane.params[:, -1], np.array(gains)), lane.history) for lane in found

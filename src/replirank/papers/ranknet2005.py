@@ -149,11 +149,11 @@ def capacity(entry: Entry, evidence: Evidence) -> Table:
     }
     rows = [{"data": "artificial", "quantity": name, **beside(*values)} for name, values in found.items()]
     zero = int(np.sum(train["wrong"] == 0))
-    epochs = f"{train['epoch'].min()} to {train['epoch'].max()}"
+    epochs, starts = (f"{train[column].min()} to {train[column].max()}" for column in ("epoch", "starts"))
     notes = [
         draws_note(frame),
-        f"Training error fell to zero in {zero} of {len(train)} draws, after {epochs} epochs (of the start that got "
-        "there: the paper does not say how long it took, nor how often it was tried).",
+        f"Training error fell to zero in {zero} of {len(train)} draws, with {starts} random starts and after {epochs} "
+        "epochs from the last of them. The paper does not say how long it took, nor how often it was tried.",
         "Validation and test error are those of the net that gave minimum validation error within 100 epochs.",
     ]
     return Table(entry["title"], pd.DataFrame(rows), notes, decimals=2, signed=["difference"])

@@ -16,7 +16,7 @@ class Table:
     title: str
     frame: pd.DataFrame
     notes: Sequence[str] = ()
-    decimals: int = 4
+    decimals: int = 4  # but 1 in columns of percent
     signed: Sequence[str] = field(default_factory=tuple)  # columns whose sign matters: differences
 
     def cells(self, missing: str) -> list[list[str]]:
@@ -29,10 +29,11 @@ class Table:
         if value is None or (not isinstance(value, str) and pd.isna(value)):
             return missing
         if isinstance(value, float):
-            least = 10.0**-self.decimals
+            decimals = 1 if column.endswith(" %") else self.decimals
+            least = 10.0**-decimals
             if column.endswith(" p") and value < least:  # a small p is not 0
-                return f"<{least:.{self.decimals}f}"
-            return f"{value:{'+' if column in self.signed else ''}.{self.decimals}f}"
+                return f"<{least:.{decimals}f}"
+            return f"{value:{'+' if column in self.signed else ''}.{decimals}f}"
         return str(value)
 
 

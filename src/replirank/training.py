@@ -24,7 +24,7 @@ from replirank.seeds import derive
 class Trained(NamedTuple):
     scored: list[Scored]
     models: dict[str, Model]  # "fold1" -> the chosen model
-    choices: list[dict[str, Any]]  # for each fold: what was tried, what was chosen
+    choices: list[dict[str, Any]]  # for each fold: what was tried, what was chosen, how long it took
     history: pd.DataFrame  # fold, point (the number of the grid point), chosen, and the method's own columns
 
 
@@ -68,11 +68,11 @@ def train(
             shared=method.share(train_data, plan),
         )
         where = f"fold {fold + 1}/{len(dataset.folds)}"
-        fits = _fit_all(method, points, task, report, where)
+        fits, at_once = _fit_all(method, points, task, report, where)
         values = [task.validate(fit.model.score(vali)) for fit in fits]
         best = int(np.argmax(values))
         _record(trained, dataset, fold, points, fits, values, best, splits)
-        trained.choices[-1]["seconds"] = time.perf_counter() - started
+        trained.choices[-1] |= {"seconds": time.perf_counter() - started, "at_once": at_once}
         report(f"{where}: chose {_show(points[best])}, validation {values[best]:.4f}")
     none = pd.DataFrame(columns=["fold", "point", "chosen"])  # of a method that has no rounds
     return trained._replace(history=pd.concat(trained.history, ignore_index=True) if trained.history else none)
@@ -80,8 +80,8 @@ def train(
 
 def _fit_all(
     method: type[Method], points: list[dict[str, Any]], task: Task, report: Callable[[str], None], where: str
-) -> list[Fit]:
-    """The fit of every grid point: all at once where the method can, else one by one."""
+) -> tuple[list[Fit], bool]:
+    """The fit of every grid point: all at once where the method can (and whether it could), else one by one."""
     instances = [method.make(**point) for point in points]
     with _at(where):
         fits = method.fit_together(instances, replace(task, report=lambda text: report(f"{where}: {text}")))
@@ -93,11 +93,11 @@ def _fit_all(
             with _at(f"{here}, {_show(point)}"):
                 fits.append(instance.fit(replace(task, report=lambda text, here=here: report(f"{here}: {text}"))))
                 _check_scores(fits[-1], task)
-        return fits
+        return fits, False
     for point, fit in zip(points, fits, strict=True):
         with _at(f"{where}, {_show(point)}"):
             _check_scores(fit, task)
-    return fits
+    return fits, True
 
 
 @contextmanager

@@ -62,3 +62,8 @@ def test_the_page_has_the_tables_cells_and_warns_of_simulated_data(tmp_path):
     assert "<b>SIMULATED data:</b> toy" in text
     real = page([paper], {"p": []}, {"p": []}, {"data": {"toy": {"origin": "real"}}, "seed": 1, "commit": "c"})
     assert "SIMULATED" not in real
+
+
+def test_percents_have_one_decimal():
+    table = Table("t", pd.DataFrame({"NDCG@1": [0.25], "change %": [33.33333]}), signed=["change %"])
+    assert table.cells("–") == [["0.2500", "+33.3"]]

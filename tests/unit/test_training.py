@@ -66,7 +66,8 @@ def run(
 
 def choices(trained):
     """What was tried and chosen, without the time it took."""
-    return [{key: value for key, value in fold.items() if key != "seconds"} for fold in trained.choices]
+    how = ("seconds", "at_once")
+    return [{key: value for key, value in fold.items() if key not in how} for fold in trained.choices]
 
 
 # The grid
@@ -433,6 +434,8 @@ def test_a_method_may_fit_all_points_of_a_fold_at_once():
     together = run(Together, data=dataset(folds=2), report=said.append)
     apart = run(OneColumn, data=dataset(folds=2))
     assert choices(together) == choices(apart)
+    assert {fold["at_once"] for fold in together.choices} == {True}
+    assert {fold["at_once"] for fold in apart.choices} == {False}
     for one, other in zip(together.scored, apart.scored, strict=True):
         assert_array_equal(one.scores, other.scores)
     assert [line for line in said if "at once" in line] == ["fold 1/2: 5 at once", "fold 2/2: 5 at once"]

@@ -197,7 +197,7 @@ def ndcg_figure(entry: Entry, evidence: Evidence) -> Figure:
 
 
 def curves_figure(entry: Entry, evidence: Evidence) -> Figure:
-    """Training loss and validation metric by epoch, for the chosen grid points; a thin line for each fold."""
+    """Training loss and validation metric by epoch, of the chosen grid points, on the mean over folds."""
     datasets = [d for d in evidence.datasets if any(dataset == d for dataset, _ in evidence.history)]
     if not datasets:
         figure, (axis,) = panels(1, columns=1)
@@ -214,8 +214,6 @@ def curves_figure(entry: Entry, evidence: Evidence) -> Figure:
             losses, validation = (by_epoch(evidence.history[dataset, method], name) for name in ("loss", "validation"))
             # Losses differ in kind and scale; as shares of where each began they can be seen together.
             for axis, folds in ((left, losses / losses.iloc[0]), (right, validation)):
-                if entry.get("each_fold", True):
-                    axis.plot(folds.index, folds, linewidth=0.5, alpha=0.5, color=look["color"])
                 axis.plot(folds.index, folds.mean(axis=1), label=evidence.title(method), **look)
         left.set(title=evidence.label(dataset), xlabel="epoch", ylabel="training loss / first epoch's")
         left.set_yscale("log")

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from replirank.losses.listwise import cosine, listmle, listnet, rankprop, squared
+from replirank.losses.listwise import cosine, listmle, listnet, rankprop, squared, top_one_divergence
 
-LOSSES = [listnet, listmle, cosine, squared, rankprop]
+LOSSES = [listnet, top_one_divergence, listmle, cosine, squared, rankprop]
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.__name__)
 
 
@@ -64,6 +64,9 @@ queries = st.lists(st.tuples(quarters, st.integers(0, 3), st.booleans()), min_si
         (listnet, [0, 0, 0], [2, 1, 0], log(3)),
         (listnet, [2, 1], [1, 0], (exp(1) * log(1 + exp(-1)) + log(1 + exp(1))) / (exp(1) + 1)),
         (listnet, [1, 2], [1, 0], (exp(1) * log(1 + exp(1)) + log(1 + exp(-1))) / (exp(1) + 1)),
+        (top_one_divergence, [7, 6], [1, 0], 0),
+        (top_one_divergence, [0, 0], [log(3), 0], 3 / 4 * log(3 / 2) + 1 / 4 * log(1 / 2)),
+        (top_one_divergence, [0, log(3)], [log(3), 0], 3 / 4 * log(3) - 1 / 4 * log(3)),
         (listmle, [0, 0, 0], [2, 1, 0], log(3) + log(2)),
         (listmle, [2, 1], [1, 0], log(1 + exp(-1))),
         (listmle, [3, 2, 0], [2, 1, 0], log(1 + exp(-1) + exp(-3)) + log(1 + exp(-2))),
@@ -123,7 +126,7 @@ def test_cosine_has_no_scale(scale):
         assert_allclose(np.dot(gradient(cosine, scores, labels), scores), 0, atol=1e-15)
 
 
-@pytest.mark.parametrize("loss", [listnet, listmle, rankprop], ids=lambda loss: loss.__name__)
+@pytest.mark.parametrize("loss", [listnet, top_one_divergence, listmle, rankprop], ids=lambda loss: loss.__name__)
 def test_a_constant_on_all_scores_changes_nothing(loss):
     scores, labels = np.array([0.5, -1, 2, 0.5]), [2, 0, 1, 0]
     with jax.enable_x64(True):
@@ -134,6 +137,16 @@ def test_a_constant_on_all_scores_changes_nothing(loss):
 def test_listnet_is_least_where_scores_are_labels():
     with jax.enable_x64(True):
         assert_allclose(gradient(listnet, [2, 1, 0, 0], [2, 1, 0, 0]), np.zeros(4), atol=1e-15)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 1.0, 10.0])
+def test_top_one_divergence_is_listnet_less_its_least_value(alpha):
+    scores, labels = np.random.default_rng(0).normal(size=6), np.array([2, 0, 1, 1, 0, 2])
+    with jax.enable_x64(True):
+        ours = both(partial(top_one_divergence, alpha=alpha), scores, labels)
+        (loss, slopes), least = both(listnet, scores, alpha * labels), value(listnet, alpha * labels, alpha * labels)
+        assert_allclose(ours[0], loss - least, rtol=0, atol=1e-12)
+        assert_allclose(ours[1], slopes, rtol=0, atol=1e-12)
 
 
 # Against other ways to compute it

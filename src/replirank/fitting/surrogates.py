@@ -1,6 +1,6 @@
 """The two classes of ranking functions of bayesopt2010, trained by descent on its surrogates: bases of its methods.
 
-A surrogate is a loss over the last axis, which may have hyper-parameters. Eq. 10 and 14 are in losses/listwise.py.
+A surrogate is a loss of losses/listwise.py, which may have hyper-parameters.
 """
 
 from __future__ import annotations
@@ -18,20 +18,6 @@ from replirank.fitting.full_batch import Lane, Lists, Shapes, common_shapes, des
 from replirank.methods.base import Fit, Method, Task
 from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of, shares
 from replirank.models.linear import Linear
-
-
-def cross_entropy(scores: jax.Array, labels: jax.Array, *, where: jax.Array, alpha: jax.Array | float) -> jax.Array:
-    """Eq. 11 for the first place alone, with psi(r) = alpha r (section 6.1): the divergence of two softmaxes.
-
-    It is ListNet's loss less its least value, which for a small alpha is nearly all of it and would drown the rest.
-
-    >>> loss = cross_entropy(jnp.zeros(2), jnp.array([1.0, 0.0]), where=jnp.array([True, True]), alpha=jnp.log(3.0))
-    >>> round(float(loss), 5)  # 3/4 log(3/4 / (1/2)) + 1/4 log(1/4 / (1/2))
-    0.13081
-    """
-    target, chance = (jax.nn.log_softmax(jnp.where(where, each, -1e30), axis=-1) for each in (alpha * labels, scores))
-    return jnp.sum(jnp.where(where, jnp.exp(target) * (target - chance), 0.0), axis=-1)
-
 
 # The ranking functions, of (outputs, lanes, documents) to (lanes, documents)
 

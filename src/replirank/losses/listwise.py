@@ -14,8 +14,6 @@ import jax.numpy as jnp
 def listnet(scores: jax.Array, labels: jax.Array, *, where: jax.Array, preferred: int | None = None) -> jax.Array:
     """ListNet (Cao et al. 2007): the cross entropy of the top-one probabilities that labels and scores imply.
 
-    bayesopt2010, Eq. 11, as section 6.1 narrows it to the first place; its alpha multiplies the labels.
-
     >>> cost = listnet(jnp.array([0.0, 0.0]), jnp.array([1.0, 0.0]), where=jnp.array([True, True]))
     >>> round(float(cost), 5)  # log 2
     0.69315
@@ -24,6 +22,28 @@ def listnet(scores: jax.Array, labels: jax.Array, *, where: jax.Array, preferred
     modelled = jax.nn.log_softmax(_shown(scores, where), axis=-1, where=where)
     costs = -target * jnp.where(where, modelled, 0.0)
     return jnp.where(_has_pair(labels, where), jnp.sum(costs, axis=-1, where=where), 0.0)
+
+
+def top_one_divergence(
+    scores: jax.Array,
+    labels: jax.Array,
+    *,
+    where: jax.Array,
+    alpha: jax.Array | float = 1.0,
+    preferred: int | None = None,
+) -> jax.Array:
+    """bayesopt2010, Eq. 11, for the first place alone, with psi(r) = alpha r (section 6.1).
+
+    It is ListNet's loss less its least value, which for a small alpha is nearly all of it and would drown the rest.
+
+    >>> two = jnp.array([1.0, 0.0])
+    >>> cost = top_one_divergence(jnp.zeros(2), two, where=jnp.array([True, True]), alpha=jnp.log(3.0))
+    >>> round(float(cost), 5)  # 3/4 log(3/4 / (1/2)) + 1/4 log(1/4 / (1/2))
+    0.13081
+    """
+    target, chance = (jax.nn.log_softmax(jnp.where(where, each, -1e30), axis=-1) for each in (alpha * labels, scores))
+    divergence = jnp.sum(jnp.where(where, jnp.exp(target) * (target - chance), 0.0), axis=-1)
+    return jnp.where(_has_pair(labels, where), divergence, 0.0)
 
 
 def listmle(scores: jax.Array, labels: jax.Array, *, where: jax.Array, preferred: int | None = None) -> jax.Array:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replirank.fitting.surrogates import BayesFunction, cross_entropy
+from replirank.fitting.surrogates import BayesFunction
+from replirank.losses.listwise import top_one_divergence
 from replirank.methods.cross_entropy_linear import CrossEntropyLinear
 
 
@@ -15,5 +16,5 @@ class CrossEntropyBayes(BayesFunction):
 
     title = "Cross entropy, Bayes-optimal"
     grid = {"epsilon": (0.6, 0.7, 0.8, 0.9, 1.0), **CrossEntropyLinear.grid}
-    surrogate = staticmethod(cross_entropy)
+    surrogate = staticmethod(top_one_divergence)
     linear = CrossEntropyLinear

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replirank.fitting.surrogates import LinearFunction, cross_entropy
+from replirank.fitting.surrogates import LinearFunction
+from replirank.losses.listwise import top_one_divergence
 
 
 @dataclass(frozen=True)
@@ -13,4 +14,4 @@ class CrossEntropyLinear(LinearFunction):
 
     title = "Cross entropy, linear"
     grid = {"alpha": (0.1, 0.3, 0.5, 0.7, 1.0, 2.0, 5.0, 10.0)}
-    surrogate = staticmethod(cross_entropy)
+    surrogate = staticmethod(top_one_divergence)

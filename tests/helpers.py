@@ -33,4 +33,4 @@ def environment() -> dict[str, str]:
 def tables(folder: Path) -> dict[str, bytes]:
     """The bytes of every table but those of times, which no two runs share."""
     found = sorted((folder / "results/tables").rglob("*.*"))
-    return {str(path.relative_to(folder)): path.read_bytes() for path in found if path.stem != "times"}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found if not path.stem.endswith("times")}

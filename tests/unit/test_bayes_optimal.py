@@ -15,7 +15,7 @@ from replirank.fitting.gradient import descend
 from replirank.fitting.task import Task
 from replirank.losses import listwise, pairwise
 from replirank.models import bayes_optimal
-from replirank.models.bayes_optimal import BayesOptimal, Weights, expected_gain, gains_of, shares
+from replirank.models.bayes_optimal import BayesOptimal, Weights, expected_gain, gains_of, warm_start
 
 
 def ranking(features, labels=None):
@@ -95,21 +95,33 @@ def test_a_document_scores_the_same_whatever_stands_around_it(features):
 @settings(deadline=None, max_examples=30)
 @given(
     st.lists(st.floats(-20, 20), min_size=2, max_size=10),
-    st.lists(st.floats(-5, 5), min_size=2, max_size=5),
+    st.lists(st.integers(0, 10_000), min_size=2, max_size=5),
 )
-def test_shares_of_a_linear_function_rank_as_it_does(linear, offsets):
-    """Whatever the offsets. Where the expected gain is flat to float64's eps, it may be equal or turn by that much."""
-    linear, levels = np.sort(linear), range(len(offsets))
+def test_the_warm_start_ranks_as_the_linear_function(linear, counts):
+    """Whatever the shares. Where the expected gain is flat to float64's eps, it may be equal or turn by that much."""
+    linear, levels = np.sort(linear), range(len(counts))
     gains = np.array(gains_of(levels))
-    scores = expected_gain(shares(levels)[:, None] * linear + np.array(offsets)[:, None], gains)
+    start = warm_start(np.array([1.0, 0.0]), levels, counts)  # of one feature, which is the linear function's value
+    scores = expected_gain(start @ np.stack([linear, np.ones_like(linear)]), gains)
     assert np.diff(scores).min() >= -1e-12 * gains[-1]
     apart = np.diff(linear) > 1e-3
     assert (np.diff(scores)[apart] > -1e-12).all()
     assert scores[-1] > scores[0] or np.ptp(linear) < 1e-3
 
 
-def test_shares_of_one_level_only():
-    assert_array_equal(shares([2.0]), [0])
+def test_the_warm_start_from_nothing_has_the_shares_as_probabilities():
+    start = warm_start(np.zeros((3, 5)), [0, 1, 2], [990, 9, 1])  # three lanes of five inputs
+    assert start.shape == (3, 3, 5)
+    assert_array_equal(start[..., :-1], 0)
+    assert_allclose(np.exp(start[:, 1, -1]), [0.99, 0.009, 0.001], rtol=1e-12)
+
+
+def test_the_warm_start_of_a_level_that_no_document_has_is_finite():
+    assert_allclose(warm_start(np.array([2.0, 0.0]), [0, 1], [10, 0]), [[0, 0], [2, np.log(0.5 / 10)]], atol=1e-15)
+
+
+def test_the_warm_start_of_one_level_only():
+    assert_array_equal(warm_start(np.array([2.0, 0.0]), [2.0], [7]), [[0, 0]])
 
 
 def test_start_is_even_but_not_stuck():

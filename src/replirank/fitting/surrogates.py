@@ -16,7 +16,7 @@ import numpy as np
 from replirank.data.arrays import RankingData
 from replirank.fitting.full_batch import Lane, Lists, Shapes, common_shapes, descend, make_lists
 from replirank.methods.base import Fit, Method, Task
-from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of, shares
+from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of, warm_start
 from replirank.models.linear import Linear
 
 # The ranking functions, of (outputs, lanes, documents) to (lanes, documents)
@@ -71,6 +71,11 @@ class MeanSurrogate:
 class Shared(NamedTuple):
     lists: Lists
     levels: tuple[float, ...]
+    counts: tuple[int, ...]  # how many documents have each level
+
+
+def level_counts(train: RankingData, levels: Sequence[float]) -> tuple[int, ...]:
+    return tuple(int(np.sum(train.labels == level)) for level in levels)
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,7 @@ class Surrogate(Method):
 
     @classmethod
     def share(cls, train: RankingData, plan: Shapes) -> Shared:
-        return Shared(make_lists(train, plan), plan.levels)
+        return Shared(make_lists(train, plan), plan.levels, level_counts(train, plan.levels))
 
     def fit(self, task: Task) -> Fit:
         return self.fit_together([self], task)[0]
@@ -133,7 +138,7 @@ class BayesFunction(Surrogate):
         linear = np.stack([solved[point].params[0] for point in wanted])
         found = descend(
             MeanSurrogate(cls.surrogate, ExpectedGain(gains)),
-            shares(levels)[:, None, None] * linear,
+            warm_start(linear, levels, task.shared.counts),
             cls.lanes(points),
             task.shared.lists,
             score=lambda params, inputs: expected_gain(params @ inputs, np.array(gains, dtype=np.float32)),

@@ -11,7 +11,7 @@ import numpy as np
 
 from replirank.data.arrays import RankingData
 from replirank.fitting.full_batch import Lists, Shapes, common_shapes, descend, make_lists
-from replirank.fitting.surrogates import Shared
+from replirank.fitting.surrogates import Shared, level_counts
 from replirank.methods.base import Fit, Method, Task
 from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of
 
@@ -49,10 +49,10 @@ class Plugin(Method):
     def share(cls, train: RankingData, plan: Shapes) -> Shared:
         # The folds differ in length; one class holds them all.
         longest = Shapes(((1, plan.classes[-1][1]),), plan.levels)
-        return Shared(make_lists(one_list(train), longest), plan.levels)
+        return Shared(make_lists(one_list(train), longest), plan.levels, level_counts(train, plan.levels))
 
     def fit(self, task: Task) -> Fit:
-        lists, levels = task.shared
+        lists, levels, _ = task.shared
         gains = np.array(gains_of(levels))
         (lane,) = descend(
             NegativeLogLikelihood(levels),

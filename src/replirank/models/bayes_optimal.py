@@ -68,17 +68,26 @@ def start(features: int, levels: int) -> Weights:
     return Weights(np.zeros((levels, features), dtype=np.float32), np.zeros(levels, dtype=np.float32))
 
 
-def shares(levels: Sequence[float]) -> np.ndarray:
-    """What part of a linear function each level's logit starts from: none for the lowest level, all for the highest.
+def warm_start(linear: np.ndarray, levels: Sequence[float], counts: Sequence[int]) -> np.ndarray:
+    """(levels, ..., inputs): where to start from a linear function (section 6.2), whose last input is the offset's.
 
-    The odds of a higher against a lower level then grow with the linear function, whatever the offsets, and so does
-    the expected gain: the start ranks as the linear function does.
+    A level's logit is a part of the linear function, none of it for the lowest level and all for the highest, plus the
+    logarithm of the level's share among the documents. The odds of a higher against a lower level then grow with the
+    linear function, and so does the expected gain: the start ranks as the linear function does. Without the shares, a
+    level that one document in a thousand has would begin as even odds, and the first step that mends this for all
+    documents alike would overrun what the linear function knows.
 
-    >>> shares([0, 1, 2]).tolist()
-    [0.0, 0.5, 1.0]
+    >>> warm_start(np.array([4.0, 0.0]), levels=[0, 1, 2], counts=[2, 1, 1]).tolist() == [
+    ...     [0.0, np.log(0.5)], [2.0, np.log(0.25)], [4.0, np.log(0.25)]
+    ... ]
+    True
     """
-    levels = np.asarray(levels, dtype=np.float32)
-    return (levels - levels.min()) / max(np.ptp(levels), 1e-9)
+    levels, counts = np.asarray(levels, dtype=linear.dtype), np.asarray(counts, dtype=np.float64)
+    part = (levels - levels.min()) / max(np.ptp(levels), 1e-9)
+    start = np.multiply.outer(part, linear)
+    share = np.maximum(counts, 0.5) / max(counts.sum(), 1)  # what this fold does not have is rare, not impossible
+    start[..., -1] += np.log(share).astype(linear.dtype).reshape(-1, *[1] * (linear.ndim - 1))
+    return start
 
 
 def apply(weights: Weights, features: jax.Array, *, gains: tuple[float, ...] | None = None) -> jax.Array:

@@ -19,6 +19,7 @@ import pandas as pd
 
 from replirank.data.arrays import RankingData
 from replirank.errors import ReplirankError
+from replirank.fitting.batches import LengthClass, fewer_classes
 from replirank.fitting.task import Task
 
 MOST_CLASSES = 3  # each is compiled by itself, which costs more than some padding
@@ -72,14 +73,8 @@ def fewer_lengths(queries_of: Mapping[int, int], most: int = MOST_CLASSES) -> li
     >>> fewer_lengths({8: 2, 39: 5, 40: 1000, 120: 1}, most=3)
     [8, 40, 120]
     """
-    lengths = sorted(queries_of)
-    counts = [queries_of[length] for length in lengths]
-    while len(lengths) > most:
-        costs = [(lengths[i + 1] - lengths[i]) * counts[i] for i in range(len(lengths) - 1)]
-        gone = int(np.argmin(costs))
-        counts[gone : gone + 2] = [counts[gone] + counts[gone + 1]]
-        lengths.pop(gone)
-    return lengths
+    by_length = {LengthClass(length, None): count for length, count in queries_of.items()}
+    return [found.length for found in fewer_classes(by_length, most)]
 
 
 def make_lists(data: RankingData, shapes: Shapes) -> Lists:

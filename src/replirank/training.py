@@ -15,7 +15,7 @@ import pandas as pd
 from replirank.data.arrays import Dataset, RankingData
 from replirank.errors import ReplirankError
 from replirank.methods.base import Fit, Method, Task
-from replirank.metrics.per_query import graded_metric
+from replirank.metrics.per_query import Judge
 from replirank.models.base import Model
 from replirank.scores import Scored
 from replirank.seeds import derive
@@ -115,8 +115,10 @@ def _check_scores(fit: Fit, task: Task) -> None:
 
 
 def _validator(vali: RankingData, metric: str) -> Callable[[np.ndarray], float]:
+    judge = Judge(vali.labels, vali.offsets, metric)
+
     def validate(scores: np.ndarray) -> float:
-        values = graded_metric(scores, vali.labels, vali.offsets, metric)
+        values = judge(scores)
         if np.all(np.isnan(values)):
             raise ReplirankError(
                 f"no validation query has a {metric}, so nothing can be chosen by it",

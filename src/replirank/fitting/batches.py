@@ -71,13 +71,13 @@ def common_shapes(trains: Iterable[RankingData]) -> Shapes:
     return Shapes(fewer_classes(queries_of, MOST_CLASSES), documents, queries)
 
 
-def list_shapes(trains: Iterable[RankingData]) -> Shapes:
+def list_shapes(trains: Iterable[RankingData], most: int = MOST_LENGTHS) -> Shapes:
     """The same for listwise losses: classes of lengths only, and fewer, since padding costs them less."""
     queries_of, documents, queries = _count(trains)
     lengths: Counter[LengthClass] = Counter()
     for found, count in queries_of.items():
         lengths[LengthClass(found.length, None)] += count
-    return Shapes(fewer_classes(lengths, MOST_LENGTHS), documents, queries)
+    return Shapes(fewer_classes(lengths, most), documents, queries)
 
 
 def _count(trains: Iterable[RankingData]) -> tuple[Counter[LengthClass], int, int]:

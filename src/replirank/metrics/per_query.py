@@ -7,6 +7,7 @@ metrics on pairs count a tie as half right instead). What all conventions share 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 
 import numpy as np
 import pandas as pd
@@ -46,23 +47,58 @@ def evaluate(
 
 
 def graded_metric(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, column: str) -> np.ndarray:
-    """One of `evaluate`'s columns that has a convention, for each query: what training chooses by."""
-    name, _, metric = column.partition(".")
-    graded = _graded(Ranking(scores, labels, offsets), convention(name))
-    if metric not in graded:
-        raise ReplirankError(
-            f"unknown metric {metric!r}", remedy=f"choose by map, mean_ndcg, ndcg@k or p@k for k in 1..{DEPTH}"
-        )
-    return graded[metric]
+    """One of `evaluate`'s columns that has a convention, for each query."""
+    return Judge(labels, offsets, column)(scores)
+
+
+class Judge:
+    """One of `evaluate`'s columns that has a convention, of the same queries again and again: what training chooses by.
+
+    What depends on the labels alone is done once.
+    """
+
+    def __init__(self, labels: np.ndarray, offsets: np.ndarray, column: str):
+        name, _, metric = column.partition(".")
+        kind, _, depth = metric.partition("@")
+        self.convention, self.depth = convention(name), int(depth) if depth.isdecimal() else None
+        if kind not in (_AT_DEPTH if "@" in metric else _WHOLE_LIST) or self.depth not in (None, *range(1, DEPTH + 1)):
+            raise ReplirankError(
+                f"unknown metric {metric!r}", remedy=f"choose by map, mean_ndcg, ndcg@k or p@k for k in 1..{DEPTH}"
+            )
+        self.metric = _AT_DEPTH.get(kind) or _WHOLE_LIST[kind]
+        self.lists = Ranking(np.zeros(len(labels)), labels, offsets)
+
+    def __call__(self, scores: np.ndarray) -> np.ndarray:
+        ranking = self.lists.by(scores)
+        values = self.metric(ranking, self.convention)
+        return _for_all(ranking, self.convention, values if self.depth is None else values[:, self.depth - 1])
 
 
 class Ranking:
     """Scores and labels of many queries, ranked."""
 
     def __init__(self, scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray):
-        if not np.shape(scores) == np.shape(labels) == (offsets[-1],):
+        self.labels = np.asarray(labels, dtype=np.float64)
+        self.offsets = offsets
+        self.lengths = np.diff(offsets)
+        self.query_of = np.repeat(np.arange(len(self.lengths)), self.lengths)
+        self._groups = self.query_of.astype(np.min_scalar_type(len(self.lengths)))  # small integers sort faster
+        self._rank_by(scores)
+        self.rank = np.arange(len(self.labels)) - np.repeat(offsets[:-1], self.lengths)  # from 0
+        self.ideal = self.labels[self.sorted_by(-self.labels)]
+        self.highest = self.ideal[offsets[:-1]]
+        self.relevant = np.add.reduceat(self.labels > 0, offsets[:-1], dtype=np.int64)
+
+    def by(self, scores: np.ndarray) -> Ranking:
+        """The same queries, ranked by other scores."""
+        other = copy(self)
+        other._rank_by(scores)
+        return other
+
+    def _rank_by(self, scores: np.ndarray) -> None:
+        if not np.shape(scores) == np.shape(self.labels) == (self.offsets[-1],):
             raise ReplirankError(
-                f"{np.shape(scores)} scores for {np.shape(labels)} labels of {offsets[-1]} documents",
+                f"{np.shape(scores)} scores for {np.shape(self.labels)} labels of {self.offsets[-1]} documents",
                 remedy="give one score for each document, in the order of the data",
             )
         if not np.all(np.isfinite(scores)):
@@ -71,20 +107,17 @@ class Ranking:
                 remedy="the method diverged or divided by zero: look at its log",
             )
         self.scores = np.asarray(scores, dtype=np.float64)
-        self.labels = np.asarray(labels, dtype=np.float64)
-        self.offsets = offsets
-        self.lengths = np.diff(offsets)
-        self.query_of = np.repeat(np.arange(len(self.lengths)), self.lengths)
-        self.rank = np.arange(len(self.labels)) - np.repeat(offsets[:-1], self.lengths)  # from 0
         self.order = self.sorted_by(-self.scores)
         self.ranked = self.labels[self.order]
-        self.ideal = self.labels[self.sorted_by(-self.labels)]
-        self.highest = self.ideal[offsets[:-1]]
-        self.relevant = np.add.reduceat(self.labels > 0, offsets[:-1], dtype=np.int64)
+
+    @property
+    def shorter(self) -> np.ndarray:
+        """(queries, DEPTH): whether a list is shorter than 1, 2, ..."""
+        return self.lengths[:, None] < np.arange(1, DEPTH + 1)
 
     def sorted_by(self, *keys: np.ndarray) -> np.ndarray:
         """The documents of each query in increasing order of the keys, the first being the most important."""
-        return np.lexsort((*reversed(keys), self.query_of))
+        return np.lexsort((*reversed(keys), self._groups))
 
     def top(self, ranked: np.ndarray, depth: int) -> np.ndarray:
         """The first `depth` values of each query as a matrix, 0 where a list is shorter."""
@@ -110,36 +143,44 @@ def scaled_gain(labels: np.ndarray, best: np.ndarray | float) -> np.ndarray:
 
 
 def _graded(ranking: Ranking, convention: Convention) -> dict[str, np.ndarray]:
-    positions = np.arange(1, DEPTH + 1)
-    short = ranking.lengths[:, None] < positions
+    metrics = {}
+    for name, metric in _AT_DEPTH.items():
+        values = metric(ranking, convention)
+        metrics |= {f"{name}@{k}": values[:, k - 1] for k in range(1, DEPTH + 1)}
+    metrics |= {name: metric(ranking, convention) for name, metric in _WHOLE_LIST.items()}
+    return {name: _for_all(ranking, convention, values) for name, values in metrics.items()}
 
+
+def _for_all(ranking: Ranking, convention: Convention, values: np.ndarray) -> np.ndarray:
+    """A metric's values, with those of queries without relevant documents as the convention has them."""
+    return np.where(ranking.relevant == 0, np.nan, values) if convention.no_relevant == "left out" else values
+
+
+def ndcg(ranking: Ranking, convention: Convention) -> np.ndarray:
+    """(queries, DEPTH): NDCG@1, 2, ..."""
     discounts = convention.discounts(DEPTH)
     highest = ranking.highest[:, None]
     dcg = np.cumsum(scaled_gain(ranking.top(ranking.ranked, DEPTH), highest) * discounts, axis=1)
     best = np.cumsum(scaled_gain(ranking.top(ranking.ideal, DEPTH), highest) * discounts, axis=1)
-    ndcg = np.divide(dcg, best, out=np.zeros_like(dcg), where=best > 0)
+    values = np.divide(dcg, best, out=np.zeros_like(dcg), where=best > 0)
     if convention.short_ndcg == "zero":
-        ndcg[short] = 0
+        values[ranking.shorter] = 0
+    return values
 
-    precision = np.cumsum(ranking.top(ranking.ranked > 0, DEPTH), axis=1) / positions
+
+def precision(ranking: Ranking, convention: Convention) -> np.ndarray:
+    """(queries, DEPTH): P@1, 2, ..."""
+    values = np.cumsum(ranking.top(ranking.ranked > 0, DEPTH), axis=1) / np.arange(1, DEPTH + 1)
     if convention.short_precision == "zero":
-        precision[short] = 0
-
-    metrics = {f"ndcg@{k}": ndcg[:, k - 1] for k in positions}
-    metrics |= {f"p@{k}": precision[:, k - 1] for k in positions}
-    metrics["map"] = average_precision(ranking)
-    metrics["mean_ndcg"] = mean_ndcg(ranking, convention)
-    if convention.no_relevant == "left out":
-        barren = ranking.relevant == 0
-        metrics = {name: np.where(barren, np.nan, values) for name, values in metrics.items()}
-    return metrics
+        values[ranking.shorter] = 0
+    return values
 
 
-def average_precision(ranking: Ranking) -> np.ndarray:
-    """The mean of the precision at each relevant document; 0 without one."""
+def average_precision(ranking: Ranking, convention: Convention | None = None) -> np.ndarray:
+    """The mean of the precision at each relevant document; 0 without one. All conventions agree on it."""
     relevant = ranking.ranked > 0
-    precision = ranking.cumulated(relevant) / (ranking.rank + 1)
-    found = np.add.reduceat(precision * relevant, ranking.offsets[:-1])
+    precision_there = ranking.cumulated(relevant) / (ranking.rank + 1)
+    found = np.add.reduceat(precision_there * relevant, ranking.offsets[:-1])
     return found / np.maximum(ranking.relevant, 1)
 
 
@@ -153,6 +194,10 @@ def mean_ndcg(ranking: Ranking, convention: Convention) -> np.ndarray:
     barren = np.repeat(ranking.relevant == 0, ranking.lengths)
     ndcg = np.divide(dcg, best, out=np.zeros_like(dcg), where=~barren)
     return ranking.mean(ndcg)
+
+
+_AT_DEPTH = {"ndcg": ndcg, "p": precision}
+_WHOLE_LIST = {"map": average_precision, "mean_ndcg": mean_ndcg}
 
 
 def expected_reciprocal_rank(ranking: Ranking, best_label: float) -> np.ndarray:

@@ -25,7 +25,7 @@ ORIGINS = {
 
 @dataclass(frozen=True)
 class Evidence:
-    """Of one paper. Where a table or figure needs files of its own, these are `needs` and the rest is empty."""
+    """Of one paper. Where a table or figure needs files of its own, these are `needs`; the rest may then be empty."""
 
     protocol: Protocol
     paper: Mapping[str, Any]  # workflow/papers/<paper>.yaml
@@ -39,10 +39,11 @@ class Evidence:
 
     @classmethod
     def read(cls, files: Mapping[str, Any], *, protocol: Protocol, config: Mapping[str, Any]) -> Evidence:
-        """`files` are those of a rule's input: paper; and needs, or metrics, cards, choices and history."""
+        """`files` are those of a rule's input: paper; needs, or metrics, cards, choices and history, or all."""
         stated = {"protocol": protocol, "config": config, "paper": yaml.safe_load(Path(files["paper"]).read_text())}
-        if "needs" in files:
-            return cls(**stated, needs=[Path(path) for path in files["needs"]])
+        stated["needs"] = [Path(path) for path in files.get("needs", ())]
+        if "metrics" not in files:
+            return cls(**stated)
         cards = [json.loads(Path(path).read_text()) for path in files["cards"]]
         choices = {_run(path): json.loads(Path(path).read_text()) for path in files["choices"]}
         histories = {_run(path): pd.read_csv(path) for path in files["history"]}

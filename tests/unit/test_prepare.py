@@ -18,7 +18,7 @@ from numpy.testing import assert_array_equal
 from replirank.data import download, simulate
 from replirank.data.arrays import Dataset, RankingData
 from replirank.data.prepare import Address, Prepared, check, prepare, read_source
-from replirank.data.specs import SPECS, Spec, spec
+from replirank.data.specs import SPECS, Spec, some_columns, spec
 from replirank.errors import ReplirankError
 
 QUERIES = 10
@@ -556,6 +556,7 @@ SIZES = {
     "td2003": {"queries": 6, "documents": 40},
     "td2004": {"queries": 6, "documents": 40},
     "td2003_30": {"queries": 5, "documents": 200},
+    "td2003_30_14": {"queries": 5, "documents": 200},
     "mslr_web10k": {"queries": 12, "documents": 20},
     "mslr_web30k": {"queries": 12, "documents": 20},
     "mq2008_list": {"queries": 6, "documents": [4, 12]},
@@ -601,8 +602,28 @@ def test_what_is_known_of_a_set_fits_together(name):
         assert tuple(known.labels) == known.levels
 
 
+def test_a_set_of_some_columns_is_those_of_the_whole(tmp_path):
+    size = {"queries": 5, "documents": 200}
+    whole, part = (prepared(tmp_path, None, SPECS[name], size=size, seed=3) for name in ("td2003_30", "td2003_30_14"))
+    keep = SPECS["td2003_30_14"].keep
+    assert len(set(keep)) == len(keep) == 14 == part.card["features"]
+    np.testing.assert_array_equal(part.dataset.data.features, whole.dataset.data.features[:, list(keep)])
+    np.testing.assert_array_equal(part.dataset.data.labels, whole.dataset.data.labels)
+    for name, column in part.dataset.data.columns.items():
+        assert keep[column] == whole.dataset.data.columns[name]
+    assert {"bm25", "pagerank"} <= set(part.dataset.data.columns)
+
+
+def test_some_columns_are_read_from_files_of_the_whole(tmp_path, tiny):
+    part = some_columns(TINY, "some", "Some", (2, 1), "two of them")
+    whole, some = (prepared(tmp_path, tiny, known).dataset.data for known in (TINY, part))
+    np.testing.assert_array_equal(some.features, whole.features[:, [2, 1]])
+    assert (whole.columns, some.columns) == ({"bm25": 1}, {"bm25": 1})
+
+
 def test_names_of_folders_lead_to_one_set_only():
-    names = [name.lower() for known in SPECS.values() for name in known.names]
+    whole = [known for known in SPECS.values() if not known.keep]  # others are some columns of one of these
+    names = [name.lower() for known in whole for name in known.names]
     assert len(names) == len(set(names))
 
 

@@ -199,7 +199,7 @@ def test_gov_home_pages_have_one_relevant_document_each():
     assert data.features.shape == (15 * 984, 64)
     assert (relevant_per_query(data) == 1).all()
     assert data.lengths.max() <= 1004
-    assert data.columns == {"bm25": 24, "pagerank": 50}
+    assert data.columns == simulate.GOV
 
 
 def test_gov_topics_have_several():

@@ -94,9 +94,11 @@ def evidence(part):
     def files(wildcards):
         paper, protocol = wildcards.paper, PROTOCOLS[wildcards.paper]
         stated = {"paper": str(ROOT / f"workflow/papers/{paper}.yaml")}
-        needs = PAPERS[paper][part][wildcards.name].get("needs")
-        if needs:
-            return {**stated, "needs": expand(needs, draw=range(1, protocol.draws + 1))}
+        entry = PAPERS[paper][part][wildcards.name]
+        if "needs" in entry:
+            stated["needs"] = expand(entry["needs"], draw=range(1, protocol.draws + 1))
+            if not entry.get("and_results"):
+                return stated
         trained = [method for method in protocol.methods if method not in METHOD_RULES]
         runs = expand("{paper}/{dataset}/{method}", paper=paper, dataset=protocol.datasets, method=trained)
         return {

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from replirank.atomic import whole
+from replirank.errors import ReplirankError
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,15 @@ class RankingData:
     def query_of(self) -> np.ndarray:
         """The position of each document's query."""
         return np.repeat(np.arange(self.queries), self.lengths)
+
+    def column(self, name: str) -> int:
+        """The feature of this meaning."""
+        if name not in self.columns:
+            raise ReplirankError(
+                f"this data set has no column known to hold {name}",
+                remedy="name it in src/replirank/data/specs.py, or take the method off this data set",
+            )
+        return self.columns[name]
 
     def __iter__(self) -> Iterator[slice]:
         """The rows of each query, in order."""

@@ -180,9 +180,10 @@ class _Collector:
 
     def _check_rows(self, data: RankingData, path: Path, name: str) -> None:
         width, levels = data.features.shape[1], self.spec.levels
-        if width != self.spec.features:  # lines may be sparse, but a feature in no line of a file is one that was lost
+        expected = self.spec.features_in_files or self.spec.features
+        if width != expected:  # lines may be sparse, but a feature in no line of a file is one that was lost
             raise ReplirankError(
-                f"{self.spec.title} has {self.spec.features} features, this file names {width}",
+                f"{self.spec.title} has {expected} features, this file names {width}",
                 path=name,
                 remedy="is it the right data set and version? A last feature that is 0 throughout must be named once",
             )
@@ -198,8 +199,9 @@ class _Collector:
     def data(self) -> RankingData:
         lengths = np.concatenate([piece.lengths for piece in self.pieces])
         named = all(piece.document_ids is not None for piece in self.pieces)
+        kept = list(self.spec.keep) or slice(None)
         return RankingData(
-            features=np.concatenate([piece.features for piece in self.pieces]),
+            features=np.concatenate([piece.features[:, kept] for piece in self.pieces]),
             labels=np.concatenate([piece.labels for piece in self.pieces]),
             offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             query_ids=np.concatenate([piece.query_ids for piece in self.pieces]),

@@ -24,11 +24,12 @@ from replirank.errors import ReplirankError
 Lengths = float | Sequence[float]
 """Documents per query: the mean, or (shortest, longest), or (shortest, mean, longest)."""
 
-# Where the columns are that a method may ask for by name: those of the whole document, see data/README.md.
+# Where the columns are that a method may ask for by name, from 0: bm25 is that of the whole document.
 FIRST_TWO = {"bm25": 0, "pagerank": 1}
 OHSUMED = {"bm25": 40}
-GOV = {"bm25": 24, "pagerank": 50}
-LETOR4 = {"bm25": 36, "pagerank": 40}
+# BM25 of one field each: body, anchor, title, URL.
+GOV = {"bm25": 24, "bm25_body": 20, "bm25_anchor": 21, "bm25_title": 22, "bm25_url": 23, "pagerank": 50}
+LETOR4 = {"bm25": 36, "bm25_body": 20, "bm25_anchor": 24, "bm25_title": 28, "bm25_url": 32, "pagerank": 40}
 MSLR = {"bm25": 109, "pagerank": 129}
 
 WEB_SHARES = {1: 0.40, 2: 0.25, 3: 0.18, 4: 0.12, 5: 0.05}
@@ -348,8 +349,9 @@ class Views:
 
 
 def draw_views(rng: np.random.Generator, features: int, columns: Mapping[str, int]) -> Views:
-    named = np.array(sorted(columns.values()), dtype=np.int64)
-    if features < 1 or np.any((named < 0) | (named >= features)):
+    # BM25 of a single field may turn out to be anything.
+    named = np.array(sorted(columns[name] for name in ("bm25", "pagerank") if name in columns), dtype=np.int64)
+    if features < 1 or not all(0 <= column < features for column in columns.values()):
         raise ReplirankError(
             f"the columns {dict(columns)} are not all among {features} features", remedy="pass `columns` that are"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 
@@ -33,6 +33,29 @@ class Spec:
     rebuilt: bool = False  # every copy of it is a reconstruction
     made: bool = False  # never published or artificial: there is nothing to look for
     note: str = ""
+    keep: tuple[int, ...] = ()  # the columns of another set (from 0) that this set consists of; (): all
+    features_in_files: int | None = None  # where some of them are not kept
+
+
+def some_columns(whole: Spec, id: str, title: str, keep: tuple[int, ...], note: str) -> Spec:
+    """A set that consists of some columns of another."""
+    return replace(
+        whole,
+        id=id,
+        title=title,
+        keep=keep,
+        features=len(keep),
+        features_in_files=whole.features,
+        columns={name: keep.index(column) for name, column in whole.columns.items() if column in keep},
+        stand_in=lambda **size: keep_columns(whole.stand_in(**size), keep),
+        note=f"{whole.note}; {note}",
+    )
+
+
+def keep_columns(dataset: Dataset, keep: tuple[int, ...]) -> Dataset:
+    data = dataset.data
+    columns = {name: keep.index(column) for name, column in data.columns.items() if column in keep}
+    return replace(dataset, data=replace(data, features=data.features[:, list(keep)], columns=columns))
 
 
 def _gov(id: str, folder: str, queries: int, documents: int, relevant: float) -> Spec:
@@ -63,6 +86,26 @@ def _mslr(id: str, title: str, queries: int, documents: int) -> Spec:
         documents=documents,
     )
 
+
+TD2003_30 = Spec(
+    "td2003_30",
+    "TD2003-30",
+    features=64,
+    levels=(0, 1),
+    stand_in=partial(simulate.gov, 5.6, folds=4),
+    names=("TD2003-30",),
+    columns=simulate.GOV,
+    folds=4,
+    queries=30,
+    documents=29_058,
+    labels={0: 28_889, 1: 169},
+    rebuilt=True,
+    note="30 of TD2003's 50 queries, in four folds as in frank2007",
+)
+
+# frank2007's 14 features, as near as LETOR's columns come to them (papers/frank2007.py names each): BM25, BM25 of the
+# extracted title, PageRank, HostRank, eight kinds of relevance propagation, topical PageRank, topical HITS authority.
+FRANK_COLUMNS = (24, 60, 50, 51, *range(40, 48), 52, 53)
 
 _MILLION_QUERY = {"features": 46, "levels": (0, 1, 2), "columns": simulate.LETOR4}
 
@@ -96,20 +139,9 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
             _gov("hp2004", "2004_hp_dataset", 75, 74_409, 1),
             _gov("np2003", "2003_np_dataset", 150, 148_657, 1),
             _gov("np2004", "2004_np_dataset", 75, 73_834, 1),
-            Spec(
-                "td2003_30",
-                "TD2003-30",
-                features=64,
-                levels=(0, 1),
-                stand_in=partial(simulate.gov, 5.6, folds=4),
-                names=("TD2003-30",),
-                columns=simulate.GOV,
-                folds=4,
-                queries=30,
-                documents=29_058,
-                labels={0: 28_889, 1: 169},
-                rebuilt=True,
-                note="30 of TD2003's 50 queries, in four folds as in frank2007",
+            TD2003_30,
+            some_columns(
+                TD2003_30, "td2003_30_14", "TD2003-30, 14 features", FRANK_COLUMNS, "14 of its 64 features, see Table 1"
             ),
             Spec(
                 "mq2007",

@@ -17,7 +17,7 @@ from replirank.errors import ReplirankError
 from replirank.evidence import Evidence
 from replirank.metrics.conventions import convention
 from replirank.papers import common
-from replirank.papers.common import COLOURS, Entry, by_epoch, shown
+from replirank.papers.common import COLOURS, Entry, by_step, shown
 from replirank.seeds import derive
 from replirank.tables import Table
 
@@ -315,7 +315,7 @@ def mean_curves(entry: Entry, evidence: Evidence) -> Figure:
         for method in trained:
             if (dataset, method) in evidence.history:
                 history = evidence.history[dataset, method]
-                losses, validation = (by_epoch(history, column) for column in ("loss", "validation"))
+                losses, validation = (by_step(history, column) for column in ("loss", "validation"))
                 left.plot((losses / losses.iloc[0]).mean(axis=1), **looks[method])
                 right.plot(validation.mean(axis=1), **looks[method])
         left.set_title(f"{evidence.label(dataset)}\nloss / first epoch's", fontsize=7.5)

@@ -40,6 +40,58 @@ def shown(metric: str) -> str:
     return metric.upper().replace("MEAN_NDCG", "MeanNDCG")
 
 
+# Where a paper's data is a commercial engine's, another data set stands in: orders are compared, and not levels
+
+
+ELSEWHERE = "paper (its own data)"
+
+
+def stand_in(evidence: Evidence) -> tuple[str, bool]:
+    """The data set in the place of the paper's, and whether the paper's numbers may stand beside its."""
+    dataset = evidence.datasets[0]
+    return dataset, evidence.origin(dataset) != "simulated"
+
+
+def stand_in_notes(evidence: Evidence) -> list[str]:
+    dataset, comparable = stand_in(evidence)
+    notes = evidence.notes([dataset])
+    if comparable:
+        notes.append(
+            f"The paper's data is a commercial search engine's. {evidence.label(dataset)} stands in for it: the "
+            "paper's numbers are of other data, and can be compared in their order only."
+        )
+    return notes
+
+
+def splits_table(entry: Entry, evidence: Evidence, printed_as: str) -> Table:
+    """How many queries and documents are in each split of the stand-in, beside the paper's table of this name."""
+    dataset, comparable = stand_in(evidence)
+    folds = evidence.cards[dataset]["folds"]
+    rows = []
+    for split, printed in evidence.paper["printed"][printed_as].items():
+        row = {"data": evidence.origin(dataset), "split": split}
+        for counted in ("queries", "documents"):
+            row[counted] = float(np.mean([fold[split][counted] for fold in folds]))
+            if comparable:
+                row[f"{counted}, {ELSEWHERE}"] = printed[counted]
+        rows.append(row)
+    notes = [f"Of a fold, on the mean over {len(folds)}.", *stand_in_notes(evidence)]
+    return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(rows), notes, decimals=1)
+
+
+def same_order(ours: Mapping[str, float], theirs: Mapping[str, float]) -> tuple[int, int]:
+    """How many pairs of systems have the order of theirs, of how many.
+
+    >>> same_order({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2, "d": 4})
+    (2, 3)
+    """
+    pairs = list(itertools.combinations([name for name in theirs if name in ours], 2))
+    return sum((ours[a] - ours[b]) * (theirs[a] - theirs[b]) > 0 for a, b in pairs), len(pairs)
+
+
+# Tables
+
+
 def data_table(entry: Entry, evidence: Evidence) -> Table:
     """What was learned from: the sets, their sizes, and where they came from."""
     rows = []
@@ -181,6 +233,9 @@ def times_table(entry: Entry, evidence: Evidence) -> Table:
     return Table(entry["title"], pd.DataFrame(rows), [*notes, *evidence.notes(evidence.datasets)], decimals=2)
 
 
+# Figures
+
+
 def ndcg_figure(entry: Entry, evidence: Evidence) -> Figure:
     """NDCG against the position it is cut at, a panel for each data set."""
     depth = entry.get("depth", 10)
@@ -197,13 +252,10 @@ def ndcg_figure(entry: Entry, evidence: Evidence) -> Figure:
 
 
 def curves_figure(entry: Entry, evidence: Evidence) -> Figure:
-    """Training loss and validation metric by epoch, of the chosen grid points, on the mean over folds."""
+    """Training loss and validation metric by epoch or round, of the chosen grid points, on the mean over folds."""
     datasets = [d for d in evidence.datasets if any(dataset == d for dataset, _ in evidence.history)]
     if not datasets:
-        figure, (axis,) = panels(1, columns=1)
-        axis.set_axis_off()
-        axis.text(0.5, 0.5, "None of the methods that were run is trained in epochs.", ha="center")
-        return figure
+        return nothing_to_show("None of the methods that were run is trained in epochs or rounds.")
     figure, axes = panels(2 * len(datasets), columns=2)
     names = [m for m in evidence.methods if any(method == m for _, method in evidence.history)]
     for (left, right), dataset in zip(zip(axes[::2], axes[1::2], strict=True), datasets, strict=True):
@@ -211,25 +263,42 @@ def curves_figure(entry: Entry, evidence: Evidence) -> Figure:
             if (dataset, method) not in evidence.history:
                 continue
             look = {**style(number), "marker": ""}
-            losses, validation = (by_epoch(evidence.history[dataset, method], name) for name in ("loss", "validation"))
+            losses, validation = (by_step(evidence.history[dataset, method], name) for name in ("loss", "validation"))
             # Losses differ in kind and scale; as shares of where each began they can be seen together.
             for axis, folds in ((left, losses / losses.iloc[0]), (right, validation)):
                 axis.plot(folds.index, folds.mean(axis=1), label=evidence.title(method), **look)
-        left.set(title=evidence.label(dataset), xlabel="epoch", ylabel="training loss / first epoch's")
+        left.set(title=evidence.label(dataset), xlabel="epoch or round", ylabel="training loss / the first")
         left.set_yscale("log")
         for which in (left.yaxis.set_major_formatter, left.yaxis.set_minor_formatter):
             which("{x:g}")  # 0.6, not 6 × 10⁻¹
         right.set(
-            title=evidence.label(dataset), xlabel="epoch", ylabel=f"validation {shown(evidence.protocol.select_by)}"
+            title=evidence.label(dataset),
+            xlabel="epoch or round",
+            ylabel=f"validation {shown(evidence.protocol.select_by)}",
         )
     legend_below(figure, axes[0])
     return figure
 
 
-def by_epoch(history: pd.DataFrame, column: str) -> pd.DataFrame:
-    """A row for each epoch, a column for each fold, of the chosen grid points. A fold that ended early stays there."""
+def by_step(history: pd.DataFrame, column: str) -> pd.DataFrame:
+    """A row for each epoch or round, a column for each fold, of the chosen grid points.
+
+    A fold that ended early stays where it was.
+    """
     chosen = history[history["chosen"]]
-    return chosen.pivot(index="epoch", columns="fold", values=column).ffill()
+    return chosen.pivot(index=step_of(history), columns="fold", values=column).ffill()
+
+
+def step_of(history: pd.DataFrame) -> str:
+    """What the method's steps are called."""
+    return "epoch" if "epoch" in history else "round"
+
+
+def nothing_to_show(why: str) -> Figure:
+    figure, (axis,) = panels(1, columns=1)
+    axis.set_axis_off()
+    axis.text(0.5, 0.5, why, ha="center")
+    return figure
 
 
 def panels(count: int, columns: int = 2) -> tuple[Figure, list]:

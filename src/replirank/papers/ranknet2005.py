@@ -15,13 +15,21 @@ from replirank.evidence import Evidence
 from replirank.losses.pairwise import combine, pair_cost
 from replirank.metrics.conventions import convention
 from replirank.papers import common
-from replirank.papers.common import Entry, legend_below, panels, style
+from replirank.papers.common import (
+    ELSEWHERE,
+    Entry,
+    legend_below,
+    panels,
+    same_order,
+    stand_in,
+    stand_in_notes,
+    style,
+)
 from replirank.tables import Table
 
 NETS = {"linear": "linear", "two_layer": "two-layer"}
 METRIC = "ndcg@15"
 LINEAR, TWO_LAYER = "ranknet_linear", "ranknet_two_layer"
-ELSEWHERE = "paper (its own data)"
 
 
 # Section 5: artificial data, exactly as the paper specifies it
@@ -167,23 +175,6 @@ def of(frame: pd.DataFrame, **values: Any) -> pd.DataFrame:
 # Section 6: the paper's data is a commercial engine's, so that orders are compared and not levels
 
 
-def stand_in(evidence: Evidence) -> tuple[str, bool]:
-    """The data set in the place of the paper's, and whether the paper's numbers may stand beside its."""
-    dataset = evidence.datasets[0]
-    return dataset, evidence.origin(dataset) != "simulated"
-
-
-def stand_in_notes(evidence: Evidence) -> list[str]:
-    dataset, comparable = stand_in(evidence)
-    notes = evidence.notes([dataset])
-    if comparable:
-        notes.append(
-            f"The paper's data is a commercial search engine's. {evidence.label(dataset)} stands in for it: the "
-            "paper's numbers are of other data, and can be compared in their order only."
-        )
-    return notes
-
-
 def per_query(evidence: Evidence, split: str) -> pd.DataFrame:
     """NDCG@15: a row for each query, a column for each method. A query in several folds counts once, by its mean."""
     dataset = evidence.datasets[0]
@@ -203,18 +194,7 @@ def metric_note(evidence: Evidence) -> str:
 
 
 def table3(entry: Entry, evidence: Evidence) -> Table:
-    dataset, comparable = stand_in(evidence)
-    folds = evidence.cards[dataset]["folds"]
-    rows = []
-    for split, printed in evidence.paper["printed"]["table3"].items():
-        row = {"data": evidence.origin(dataset), "split": split}
-        for counted in ("queries", "documents"):
-            row[counted] = float(np.mean([fold[split][counted] for fold in folds]))
-            if comparable:
-                row[f"{counted}, {ELSEWHERE}"] = printed[counted]
-        rows.append(row)
-    notes = [f"Of a fold, on the mean over {len(folds)}.", *stand_in_notes(evidence)]
-    return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(rows), notes, decimals=1)
+    return common.splits_table(entry, evidence, "table3")
 
 
 def table4(entry: Entry, evidence: Evidence) -> Table:
@@ -242,16 +222,6 @@ def table4(entry: Entry, evidence: Evidence) -> Table:
         same, pairs = same_order(ours, {method: values["test"] for method, values in printed.items()})
         notes.append(f"{same} of {pairs} pairs of systems have the paper's order on the test queries.")
     return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(rows), notes)
-
-
-def same_order(ours: Mapping[str, float], theirs: Mapping[str, float]) -> tuple[int, int]:
-    """How many pairs of systems have the order of theirs, of how many.
-
-    >>> same_order({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2, "d": 4})
-    (2, 3)
-    """
-    pairs = list(itertools.combinations([name for name in theirs if name in ours], 2))
-    return sum((ours[a] - ours[b]) * (theirs[a] - theirs[b]) > 0 for a, b in pairs), len(pairs)
 
 
 def table5(entry: Entry, evidence: Evidence) -> Table:

@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SNAKEMAKE := $(BIN)/snakemake
 
-.PHONY: help reproduce quick test report reference bench lint format lock clean
+.PHONY: help reproduce quick test report reference bench bench-frank lint format lock clean
 
 help:
 	@echo "make reproduce  everything: data, training, tables, figures (snakemake --cores all)"
@@ -15,6 +15,7 @@ help:
 	@echo "make report     results/report.html: all tables and figures on one page"
 	@echo "make reference  docs/reference: the tables and figures of a run on real data, to be committed"
 	@echo "make bench      speed, as ratios in one run"
+	@echo "make bench-frank  FRank at its paper's own size, on simulated data (half an hour)"
 	@echo "make lint       ruff, snakefmt, snakemake --lint"
 	@echo "make format     what of that can be mended by itself"
 	@echo "make lock       pin the packages anew (needs uv)"
@@ -53,6 +54,9 @@ reference: reproduce
 
 bench: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python tools/bench.py
+
+bench-frank: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python tools/bench_frank.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

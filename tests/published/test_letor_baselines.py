@@ -20,6 +20,7 @@ def results(real_data, snakemake, tmp_path_factory):
     real_data("mq2008")
     folder = tmp_path_factory.mktemp("published") / "run"
     methods = ["bm25", "regression", "ranksvm", "listnet", "ranknet_two_layer"]
+    methods += ["rankboost", "frank", "adarank_map", "adarank_ndcg"]
     letor = {"datasets": ["ohsumed", "mq2008"], "methods": methods}
     config = {"run": ["letor"], "papers": {"letor": letor}, "flips": 1000, "on_missing": "fail"}
     snakemake(folder, config=config, quick=False)
@@ -76,3 +77,47 @@ def test_listnet_is_at_letors_level(results):
 def test_the_two_layer_ranknet_reaches_the_level_of_letors_better_baselines(results):
     table = pd.read_csv(results / "tables/letor/ohsumed.csv").set_index("method")
     assert table.loc["RankNet, two-layer", "NDCG@10"] >= 0.43
+
+
+# LETOR 3.0's rows for OHSUMED: NDCG@10 and MAP.
+OHSUMED = {
+    "RankBoost": (0.430, 0.441),
+    "FRank": (0.443, 0.444),
+    "AdaRank-NDCG": (0.450, 0.450),
+    "AdaRank-MAP": (0.443, 0.449),
+}
+
+
+@pytest.mark.parametrize("method", OHSUMED)
+def test_boosting_on_ohsumed_is_at_letors_level(results, method):
+    row = pd.read_csv(results / "tables/letor/ohsumed.csv").set_index("method").loc[method]
+    ndcg, average_precision = OHSUMED[method]
+    if method == "RankBoost":  # may be better
+        assert row["NDCG@10"] >= ndcg - 0.015
+    else:
+        assert row["NDCG@10"] == pytest.approx(ndcg, abs=0.015)
+    assert row["MAP"] == pytest.approx(average_precision, abs=0.015)
+
+
+# LETOR 4.0's result files for MQ2008, mean over folds. AdaRank-NDCG's NDCG@5 is not reached: see docs/deviations.md.
+MQ2008 = [
+    ("RankBoost", "NDCG@5", 0.4666),
+    ("RankBoost", "MAP", 0.4775),
+    ("AdaRank-MAP", "NDCG@5", 0.4794),
+    ("AdaRank-MAP", "MAP", 0.4764),
+    ("AdaRank-NDCG", "MAP", 0.4824),
+]
+
+
+@pytest.mark.parametrize(("method", "metric", "published"), MQ2008)
+def test_boosting_on_mq2008_is_at_letors_level(results, method, metric, published):
+    row = pd.read_csv(results / "tables/letor/mq2008.csv").set_index("method").loc[method]
+    assert row[metric] == pytest.approx(published, abs=0.015)
+    assert row[f"{metric} published"] == published
+
+
+@pytest.mark.parametrize("dataset", ["ohsumed", "mq2008"])
+def test_the_fidelity_loss_falls_in_every_round(results, dataset):
+    history = pd.read_csv(results / f"history/letor/{dataset}/frank.csv")
+    assert history.groupby("fold").size().tolist() == [300] * 5
+    assert (history.groupby("fold")["loss"].diff().dropna() < 0).all()

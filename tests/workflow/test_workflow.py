@@ -16,7 +16,16 @@ import yaml
 from helpers import ROOT, command_line, environment, tables
 
 # One of each engine and of each kind of rule on two data sets, where a whole run would only take longer.
-FEW = ["regression", "ranksvm", "ranknet_two_layer", "oap_bpm", "cross_entropy_bayes", "lambdamart"]
+FEW = [
+    "regression",
+    "ranksvm",
+    "ranknet_two_layer",
+    "oap_bpm",
+    "cross_entropy_bayes",
+    "frank",
+    "adarank_map",
+    "lambdamart",
+]
 TWO = {"run": ["letor"], "papers": {"letor": {"datasets": ["ohsumed", "mq2008"], "methods": FEW}}}
 
 
@@ -44,6 +53,10 @@ PROMISED = {
     "ranknet2005": (
         ["table1", "table2", "capacity", "table3", "table4", "table5", "table6_times", "wilcoxon", "choices"],
         ["figure1", "curves"],
+    ),
+    "frank2007": (
+        ["table1", "trec", "table2", "table3", "table4", "ttest", "table5", "table6", "data", "choices", "times"],
+        ["figure1", "figure3", "figure4", "figure5", "figure6", "figure7"],
     ),
     "bayesopt2010": (["table1", "methods", "cases", "data", "choices", "times"], ["figure1", "curves"]),
 }
@@ -73,10 +86,11 @@ def test_the_tidy_frame_has_every_query_once_for_each_method_and_split(quick):
     assert not metrics.duplicated(["paper", "dataset", "method", "split", "query"]).any()
     counts = metrics.query("split == 'test'").groupby(["paper", "dataset", "method"]).size()
     letor = counts["letor"].unstack()
-    assert letor.shape == (4, 10)
-    assert letor.loc["ohsumed"].tolist() == [15] * 10
-    assert letor.loc["mq2008"].tolist() == [25] * 10
+    assert letor.shape == (4, 14)
+    assert letor.loc["ohsumed"].tolist() == [15] * 14
+    assert letor.loc["mq2008"].tolist() == [25] * 14
     assert counts["ranknet2005"].unstack().shape == (1, 6)
+    assert counts["frank2007"].unstack().shape == (3, 9)
     assert counts["bayesopt2010"].unstack().shape == (2, 7)
     # ranknet2005's Table 5 is on the training queries.
     assert set(metrics.query("paper == 'ranknet2005'")["split"]) == {"train", "vali", "test"}

@@ -31,6 +31,7 @@ from replirank.fitting.weak_learners import Histogram, WeakLearners
 MOST_GROUPS = 6  # each is compiled by itself
 CELLS = 1 << 20  # documents x features of a call: enough to be worth one, few enough for the cache
 TOGETHER = 4  # candidates whose losses are computed at once
+NEGLIGIBLE = 1e-12  # of the loss: to fall by less is rounding
 SLACK = 1e-9  # what rounding may do to a bound, relative to the sum of all slopes
 
 
@@ -110,9 +111,9 @@ class FidelityBooster:
         if not self.queries:
             return Ended("no query has two different labels")
         with jax.enable_x64(True):
-            scores = [jnp.asarray(self.scores[group.documents]) for group in self.groups]
-            alphas, bounds, loss = self._bounds(scores)
-            change, place = self._least(scores, alphas, bounds)
+            scores = self.grouped_scores()
+            alphas, bounds, loss = self.bounds(scores)
+            change, place = self._least(scores, alphas, bounds, -NEGLIGIBLE * loss)
         if place is None:
             return Ended(f"no weak learner lowers the fidelity loss of {loss / self.queries:.6g}")
         feature, threshold = np.unravel_index(place, alphas.shape)
@@ -120,7 +121,10 @@ class FidelityBooster:
         self.scores += alpha * self.learners.output(feature, threshold)
         return Choice(int(feature), int(threshold), alpha, (loss + change) / self.queries)
 
-    def _bounds(self, scores: list[jax.Array]) -> tuple[np.ndarray, np.ndarray, float]:
+    def grouped_scores(self) -> list[jax.Array]:
+        return [jnp.asarray(self.scores[group.documents]) for group in self.groups]
+
+    def bounds(self, scores: list[jax.Array]) -> tuple[np.ndarray, np.ndarray, float]:
         """Of every candidate (features, thresholds): Eq. 3's alpha and a bound on the change of the loss; the loss."""
         even, odd, loss = [0.0, 0.0], [0.0, 0.0], 0.0
         for device, histogram, here in zip(self.on_device, self.histograms, scores, strict=True):
@@ -134,28 +138,30 @@ class FidelityBooster:
         alphas = best_alpha(l1, a1, self.limit)
         return alphas, lower_bound(alphas, l1, a1, a2, l3), loss
 
-    def _least(self, scores: list[jax.Array], alphas: np.ndarray, bounds: np.ndarray) -> tuple[float, int | None]:
-        """The least change of the loss and its candidate, or None where none lowers the loss."""
+    def _least(
+        self, scores: list[jax.Array], alphas: np.ndarray, bounds: np.ndarray, least: float
+    ) -> tuple[float, int | None]:
+        """The least change of the loss and its candidate; None where no change is below `least`."""
         order = np.argsort(bounds, axis=None, kind="stable")
-        least, place = 0.0, None
+        place = None
         for first in range(0, len(order), TOGETHER):
             if bounds.flat[order[first]] >= least:
                 break
             # The last candidates may be fewer: the last of them is computed several times.
             tried = order[np.minimum(np.arange(first, first + TOGETHER), len(order) - 1)]
-            changes = self._changes(scores, alphas, tried)
+            changes = self.changes(scores, alphas, tried)
             best = int(np.argmin(changes))
             if changes[best] < least:
                 least, place = float(changes[best]), int(tried[best])
         return least, place
 
-    def _changes(self, scores: list[jax.Array], alphas: np.ndarray, tried: np.ndarray) -> np.ndarray:
+    def changes(self, scores: list[jax.Array], alphas: np.ndarray, tried: np.ndarray) -> np.ndarray:
         """By how much each of these candidates changes the loss, by Eq. 2."""
         features, thresholds = np.unravel_index(tried, alphas.shape)
         steps = alphas[features, thresholds]
         total = np.zeros(len(tried))
         for group, device, here in zip(self.groups, self.on_device, scores, strict=True):
-            outputs = group.bins[:, :, features] > thresholds
+            outputs = np.swapaxes(group.bins[:, :, features] > thresholds, 1, 2)
             total += np.asarray(_change(here, outputs, steps, **_without(device, "documents", "bins")))
         return total
 
@@ -221,27 +227,33 @@ def _derivatives(margin: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array, ja
     """Of -F, the first three, and F itself: F(m) = 1 - sqrt(P), P the logistic function of m."""
     odds = jnp.exp(-margin)
     p = 1 / (1 + odds)
+    q = jnp.where(odds < 1, odds * p, 1 - p)  # 1 - P, of which a large margin would leave no digits
     root = jnp.sqrt(p)
-    first = root * (1 - p) / 2
+    first = root * q / 2
     slope = 0.5 - 1.5 * p  # of its logarithm
-    # 1 - sqrt(P), of which a large margin would leave no digits.
-    fidelity = (1 - p) / (1 + root)
-    return first, first * slope, first * (slope**2 - 1.5 * p * (1 - p)), fidelity
+    return first, first * slope, first * (slope**2 - 1.5 * p * q), q / (1 + root)
 
 
 @jax.jit
 def _change(scores, outputs, steps, labels, better, weight):
-    """(candidates,): the sum over pairs of D (F(m + alpha t) - F(m))."""
+    """(candidates,): the sum over pairs of D (F(m + alpha t) - F(m)), for outputs h (queries, candidates, length)."""
 
     def on_query(query):
         scores, outputs, labels, better, weight = query
-        grown = jnp.exp(steps * outputs)  # e^(alpha h)
+        grown = jnp.exp(steps[:, None] * outputs)  # e^(alpha h)
 
         def add(i, total):
-            odds = jnp.exp(scores - scores[i])[:, None]
-            before, after = jax.lax.rsqrt(1 + odds), jax.lax.rsqrt(1 + odds * grown / grown[i])
-            return total + jnp.sum(jnp.where((labels < labels[i])[:, None], before - after, 0.0), axis=0)
+            odds = jnp.exp(scores - scores[i])
+            factor = grown * (1 / grown[:, i])[:, None]  # e^(-alpha t)
+            change = _root(odds)[None] - _root(odds[None] * factor)
+            return total + jnp.where((labels < labels[i])[None], change, 0.0)
 
-        return weight * jax.lax.fori_loop(0, better, add, jnp.zeros(steps.shape))
+        by_document = jax.lax.fori_loop(0, better, add, jnp.zeros(outputs.shape))
+        return weight * jnp.sum(by_document, axis=1)
 
     return jnp.sum(jax.lax.map(on_query, (scores, outputs, labels, better, weight)), axis=0)
+
+
+def _root(odds: jax.Array) -> jax.Array:
+    """sqrt(P) = 1 - F, for odds of (1 - P) / P."""
+    return 1 / jnp.sqrt(1 + odds)

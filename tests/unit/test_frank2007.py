@@ -317,7 +317,8 @@ def test_figure1_shows_both_losses(real):
 def test_figure3_has_a_row_of_panels_for_each_set_of_features(real):
     figure = FIGURES["figure3"](ENTRY, real)
     assert len(figure.axes) == 6
-    assert [axis.get_ylabel() for axis in figure.axes] == ["MAP", "P@n", "NDCG@n"] * 2
+    assert [axis.get_ylabel() or axis.get_xlabel() for axis in figure.axes] == ["MAP", "P@n", "NDCG@n"] * 2
+    assert [axis.get_title() for axis in figure.axes] == ["64 features (rebuilt)"] * 3 + ["14 features (rebuilt)"] * 3
     assert [len(axis.patches) for axis in figure.axes] == [6, 0, 0] * 2
     assert len(lines(figure.axes[2])) == 6
     plt.close(figure)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from replirank import stats
-from replirank.evidence import Evidence
+from replirank.evidence import ORIGINS, Evidence
 from replirank.losses.pairwise import pair_cost, pair_fidelity
 from replirank.metrics.conventions import convention
 from replirank.papers import common
@@ -36,6 +36,11 @@ FIXED = "bm25_pagerank_fixed"
 TREC = (FRANK, "ranksvm", BOOST, TWO_LAYER, LINEAR, "bm25_tuned")
 SIZES = (FRANK, TWO_LAYER, LINEAR, BOOST, "ranksvm")
 STEPS = {"round": "weak learners", "epoch": "epochs"}
+# A system looks the same in all figures.
+LOOKS = {
+    method: style(number)
+    for number, method in enumerate((FRANK, TWO_LAYER, BOOST, LINEAR, "ranksvm", "bm25_pagerank", "bm25", "bm25_tuned"))
+}
 
 
 def present(evidence: Evidence, methods: tuple[str, ...]) -> list[str]:
@@ -348,20 +353,21 @@ def figure3(entry: Entry, evidence: Evidence) -> Figure:
     figure, axes = panels(3 * len(datasets), columns=3)
     for place, dataset in enumerate(datasets):
         bars, *curves = axes[3 * place : 3 * place + 3]
-        name, title = evidence.convention(dataset), evidence.label(dataset)
-        means = evidence.means(
-            dataset, [f"{name}.map", *(f"{name}.{m}@{k}" for m in ("p", "ndcg") for k in range(1, 11))]
-        )
+        name, card = evidence.convention(dataset), evidence.cards[dataset]
+        title = f"{card['features']} features{ORIGINS[card['origin']]}"
+        at_n = [f"{name}.{metric}@{k}" for metric in ("p", "ndcg") for k in range(1, 11)]
+        means = evidence.means(dataset, [f"{name}.map", *at_n])
         for number, method in enumerate(methods):
-            look = style(number)
-            bars.bar(number, means.loc[method, f"{name}.map"], color=look["color"], edgecolor="black")
+            look = LOOKS[method]
+            bars.barh(number, means.loc[method, f"{name}.map"], color=look["color"], edgecolor="black")
             for axis, metric in zip(curves, ("p", "ndcg"), strict=True):
                 values = means.loc[method, [f"{name}.{metric}@{k}" for k in range(1, 11)]]
                 axis.plot(range(1, 11), values, label=evidence.title(method), **look)
                 axis.set(title=title, xlabel="n", ylabel=f"{metric.upper()}@n", xticks=range(1, 11, 3))
-        bars.set(title=title, ylabel="MAP")
-        bars.set_xticks(range(len(methods)), [evidence.title(method) for method in methods], rotation=60, ha="right")
-        bars.grid(visible=False, axis="x")
+        bars.set(title=title, xlabel="MAP")
+        bars.set_yticks(range(len(methods)), [evidence.title(method) for method in methods])
+        bars.invert_yaxis()
+        bars.grid(visible=False, axis="y")
     legend_below(figure, axes[1])
     return figure
 
@@ -390,11 +396,11 @@ def figure5(entry: Entry, evidence: Evidence) -> Figure:
     dataset, _ = stand_in(evidence)
     figure, axes = panels(2)
     for axis, methods, letter in zip(axes, ((FRANK, BOOST), (TWO_LAYER, LINEAR)), "ab", strict=True):
-        for number, method in enumerate(methods):
+        for method in methods:
             if (dataset, method) in evidence.history:
                 history = evidence.history[dataset, method]
                 curve = by_step(history, "validation").mean(axis=1)
-                axis.plot(curve.index, curve, label=evidence.title(method), **{**style(number), "marker": ""})
+                axis.plot(curve.index, curve, label=evidence.title(method), **{**LOOKS[method], "marker": ""})
                 axis.set(xlabel=f"number of {STEPS[step_of(history)]}")
                 axis.legend()
         ylabel = f"validation {common.shown(evidence.protocol.select_by)}"
@@ -414,8 +420,8 @@ def figure6(entry: Entry, evidence: Evidence) -> Figure:
 def plot_ndcg(axis: Axes, evidence: Evidence, dataset: str) -> None:
     name = evidence.convention(dataset)
     means = evidence.means(dataset, [f"{name}.ndcg@{k}" for k in range(1, 11)])
-    for number, method in enumerate(present(evidence, SIX)):
-        axis.plot(range(1, 11), means.loc[method], label=evidence.title(method), **style(number))
+    for method in present(evidence, SIX):
+        axis.plot(range(1, 11), means.loc[method], label=evidence.title(method), **LOOKS[method])
     axis.set(title=evidence.label(dataset), xlabel="n", ylabel=f"NDCG@n ({name})", xticks=range(1, 11))
 
 
@@ -429,7 +435,7 @@ def figure7(entry: Entry, evidence: Evidence) -> Figure:
         # Side by side, so that bars of equal height can be told apart.
         places = here["twelfths"] * (1 + 0.015 * (number - 2))
         label = evidence.title(method)
-        axis.errorbar(places, here["mean"], yerr=here["std"].fillna(0), capsize=2, label=label, **style(number))
+        axis.errorbar(places, here["mean"], yerr=here["std"].fillna(0), capsize=2, label=label, **LOOKS[method])
     axis.set_xscale("log")
     sizes = drawn(evidence).groupby("twelfths")["queries"].mean().round().astype(int)
     axis.set_xticks(sizes.index, [f"{queries:,}" for queries in sizes])

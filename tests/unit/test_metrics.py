@@ -20,7 +20,7 @@ from sklearn.metrics import average_precision_score, ndcg_score
 
 from replirank.errors import ReplirankError
 from replirank.metrics.conventions import CONVENTIONS, Convention, convention
-from replirank.metrics.per_query import DEPTH, Ranking, evaluate, fold_mean, graded_metric, wrong_pairs
+from replirank.metrics.per_query import DEPTH, Judge, Ranking, evaluate, fold_mean, graded_metric, wrong_pairs
 
 EXACT = {"rtol": 1e-13, "atol": 0}
 LETOR = ("letor3", "letor4")
@@ -505,3 +505,63 @@ def test_means_by_several_keys():
     frame = pd.DataFrame({"data": list("uuvv"), "method": list("abab"), "fold": 1, "x": [1.0, 2.0, 3.0, 4.0]})
     means = fold_mean(frame, ["x"], ["data", "method"])
     assert means["x"].to_dict() == {("u", "a"): 1, ("u", "b"): 2, ("v", "a"): 3, ("v", "b"): 4}
+
+
+# One metric of the same queries again and again
+
+
+every_judged = pytest.mark.parametrize("metric", ["map", "mean_ndcg", "ndcg@1", "ndcg@10", "p@5"])
+
+
+def judged(seed):
+    """Queries of all kinds: long, short, with one document, with tied scores, and one without relevant documents."""
+    rng = np.random.default_rng(seed)
+    tied = [(np.round(rng.standard_normal(n)), rng.integers(0, 3, n)) for n in (1, 2, 4, 30)]
+    return several(*random_queries(seed, queries=20), *tied, ([1, 2, 3], [0, 0, 0]))
+
+
+@every_convention
+@every_judged
+def test_a_judge_gives_evaluates_column_to_the_last_bit(name, metric):
+    for seed in range(3):
+        scores, labels, offsets = judged(seed)
+        column = evaluate(scores, labels, offsets)[f"{name}.{metric}"].to_numpy()
+        assert Judge(labels, offsets, f"{name}.{metric}")(scores).tobytes() == column.tobytes()
+        assert np.isnan(column).any() == (name == "standard")
+
+
+@every_convention
+@every_judged
+def test_a_judge_forgets_the_scores_before(name, metric):
+    scores, labels, offsets = judged(3)
+    judge, rng = Judge(labels, offsets, f"{name}.{metric}"), np.random.default_rng(0)
+    seen = set()
+    for these in (scores, -scores, np.zeros(len(scores)), np.round(rng.standard_normal(len(scores))), labels, scores):
+        given = these.copy()
+        fresh = Judge(labels, offsets, f"{name}.{metric}")(these)
+        assert judge(these).tobytes() == fresh.tobytes()
+        assert_array_equal(these, given)
+        seen.add(fresh.tobytes())
+    assert len(seen) == 5  # the last are the first again
+
+
+def test_a_judge_refuses_scores_that_do_not_fit():
+    judge = Judge(np.array([0.0, 1.0]), TWO, "burges.map")
+    with pytest.raises(ReplirankError, match="one score for each document"):
+        judge(np.zeros(3))
+    with pytest.raises(ReplirankError, match="the score of document 1 is not finite"):
+        judge(np.array([0.0, nan]))
+
+
+@every_convention
+@pytest.mark.parametrize("metric", ["ndcg", "ndcg@0", "ndcg@16", "map@3", "recall@3", "p", "mean_ndcg@5", "err", ""])
+def test_a_judge_refuses_what_it_does_not_know_with_a_remedy(name, metric):
+    with pytest.raises(ReplirankError, match=f"unknown metric {metric!r}") as caught:
+        Judge(np.array([0.0, 1.0]), TWO, f"{name}.{metric}")
+    assert caught.value.remedy == "choose by map, mean_ndcg, ndcg@k or p@k for k in 1..15"
+
+
+@pytest.mark.parametrize("metric", ["ndcg@", "ndcg@ten", "ndcg@-1", "p@1.5", "p@k"])
+def test_a_judge_refuses_a_depth_that_is_no_number(metric):
+    with pytest.raises(ReplirankError, match=f"unknown metric {metric!r}"):
+        Judge(np.array([0.0, 1.0]), TWO, f"burges.{metric}")

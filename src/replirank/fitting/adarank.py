@@ -64,7 +64,7 @@ class QueryBooster:
         alpha = float(np.log((1 + value) / (1 - value)) / 2)
         self.weights[feature] += alpha
         self.allowed[feature] = self.repeats
-        self.scores = self.scores + alpha * self.train.features[:, feature]
+        self.scores = self.scores + alpha * self.train.features[:, feature].astype(np.float64)
         costs = np.exp(-self.judge(self.scores))
         self.loss = float(np.mean(costs))
         self.distribution = costs / costs.sum()

@@ -32,7 +32,7 @@ MOST_GROUPS = 6  # each is compiled by itself
 CELLS = 1 << 20  # documents x features of a call: enough to be worth one, few enough for the cache
 TOGETHER = 4  # candidates whose losses are computed at once
 NEGLIGIBLE = 1e-12  # of the loss: to fall by less is rounding
-SLACK = 1e-9  # what rounding may do to a bound, relative to the sum of all slopes
+SLACK = 1e-9  # what rounding may do to a bound, relative to the candidate's sum of slopes
 
 
 class GroupShape(NamedTuple):

@@ -77,12 +77,10 @@ class Levels:
         self.cell = self.query_of * self.shape[1] + level
 
     def below(self, weights: np.ndarray) -> np.ndarray:
-        by_level = self._by_level(weights)
-        return (np.cumsum(by_level, axis=1) - by_level)[self.query_of, self.level]
+        return _before(self._by_level(weights))[self.query_of, self.level]
 
     def above(self, weights: np.ndarray) -> np.ndarray:
-        by_level = self._by_level(weights)[:, ::-1]
-        return (np.cumsum(by_level, axis=1) - by_level)[:, ::-1][self.query_of, self.level]
+        return _before(self._by_level(weights)[:, ::-1])[:, ::-1][self.query_of, self.level]
 
     def middle(self, scores: np.ndarray) -> np.ndarray:
         """Half way between each query's lowest and highest score."""
@@ -91,3 +89,8 @@ class Levels:
 
     def _by_level(self, weights: np.ndarray) -> np.ndarray:
         return np.bincount(self.cell, weights, self.shape[0] * self.shape[1]).reshape(self.shape)
+
+
+def _before(by_level: np.ndarray) -> np.ndarray:
+    """Running sums without the last one added: to take that off again would leave no digits where it is large."""
+    return np.pad(np.cumsum(by_level[:, :-1], axis=1), ((0, 0), (1, 0)))

@@ -59,13 +59,14 @@ class Judge:
 
     def __init__(self, labels: np.ndarray, offsets: np.ndarray, column: str):
         name, _, metric = column.partition(".")
-        kind, _, depth = metric.partition("@")
-        self.convention, self.depth = convention(name), int(depth) if depth.isdecimal() else None
-        if kind not in (_AT_DEPTH if "@" in metric else _WHOLE_LIST) or self.depth not in (None, *range(1, DEPTH + 1)):
+        kind, at, depth = metric.partition("@")
+        self.convention = convention(name)
+        self.depth = int(depth) if depth.isdecimal() else None
+        self.metric = (_AT_DEPTH if at else _WHOLE_LIST).get(kind)
+        if self.metric is None or (at and self.depth not in range(1, DEPTH + 1)):
             raise ReplirankError(
                 f"unknown metric {metric!r}", remedy=f"choose by map, mean_ndcg, ndcg@k or p@k for k in 1..{DEPTH}"
             )
-        self.metric = _AT_DEPTH.get(kind) or _WHOLE_LIST[kind]
         self.lists = Ranking(np.zeros(len(labels)), labels, offsets)
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:

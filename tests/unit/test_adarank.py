@@ -1,0 +1,246 @@
+"""AdaRank, round by round, against a plain loop over queries and features with metrics of its own."""
+
+import itertools
+from dataclasses import replace
+from math import exp, log, log2
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from replirank.data.arrays import RankingData
+from replirank.fitting.adarank import QueryBooster
+from replirank.fitting.boosting import Ended
+from replirank.methods.adarank_map import AdaRankMAP
+from replirank.methods.adarank_ndcg import AdaRankNDCG
+from replirank.methods.base import Task
+
+EVERY = pytest.mark.parametrize("method", [AdaRankMAP, AdaRankNDCG])
+LENGTHS = (9, 12, 4, 1, 7, 10, 3, 8)
+BARREN = 4  # the query without relevant documents
+
+
+def ranking(features, labels, lengths=None):
+    labels = np.asarray(labels, dtype=np.float32)
+    lengths = [len(labels)] if lengths is None else lengths
+    return RankingData(
+        features=np.asarray(features, dtype=np.float32),
+        labels=labels,
+        offsets=np.cumsum([0, *lengths]),
+        query_ids=np.arange(len(lengths)),
+    )
+
+
+def problem(seed=0, features=16):
+    """Labels 0, 1 and 2 to which every feature has something to say, some of them more."""
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, 3, sum(LENGTHS))
+    labels[sum(LENGTHS[:BARREN]) : sum(LENGTHS[: BARREN + 1])] = 0
+    strength = np.linspace(0.2, 0.5, features)
+    x = strength * labels[:, None] + random.normal(size=(len(labels), features))
+    return ranking(x, labels, LENGTHS)
+
+
+def task(data, vali=None, validate=None, report=lambda text: None):
+    count = itertools.count()
+    keep_last = validate or (lambda scores: float(next(count)))
+    return Task(train=data, vali=data if vali is None else vali, seed=1, validate=keep_last, report=report)
+
+
+# Xu and Li 2007, Figure 1, in Python's floats
+
+
+def ranked(labels, scores):
+    """Ties stand in file order."""
+    return [labels[i] for i in sorted(range(len(labels)), key=lambda i: -scores[i])]
+
+
+def average_precision(labels, scores):
+    here = ranked(labels, scores)
+    found = [sum(label > 0 for label in here[:rank]) / rank for rank, label in enumerate(here, 1) if label > 0]
+    return sum(found) / len(found) if found else 0.0
+
+
+def ndcg5(labels, scores):
+    def gain(labels):
+        return sum((2**label - 1) / log2(1 + rank) for rank, label in enumerate(labels[:5], 1))
+
+    best = gain(sorted(labels, reverse=True))
+    return gain(ranked(labels, scores)) / best if best else 0.0
+
+
+MEASURES = {AdaRankMAP: average_precision, AdaRankNDCG: ndcg5}
+
+
+def performances(data, measure, scores):
+    """E of each query."""
+    return [measure(data.labels[rows].tolist(), scores[rows]) for rows in data]
+
+
+def by_loop(data, measure, rounds, repeats):
+    """(feature, alpha, P of the round after, loss) of each round."""
+    columns = data.features.astype(np.float64).T.tolist()
+    E = [performances(data, measure, column) for column in columns]
+    P = [1 / data.queries] * data.queries
+    allowed, scores = set(range(len(columns))), [0.0] * data.documents
+    for _ in range(rounds):
+        weighted = {k: sum(p * e for p, e in zip(P, E[k], strict=True)) for k in sorted(allowed)}
+        feature = max(weighted, key=weighted.get)
+        others = [value for k, value in weighted.items() if k != feature]
+        assert not others or weighted[feature] - max(others) > 1e-9  # or the choice would be a matter of rounding
+        favour = sum(p * (1 + e) for p, e in zip(P, E[feature], strict=True))
+        against = sum(p * (1 - e) for p, e in zip(P, E[feature], strict=True))
+        alpha = log(favour / against) / 2
+        scores = [score + alpha * x for score, x in zip(scores, columns[feature], strict=True)]
+        costs = [exp(-e) for e in performances(data, measure, scores)]
+        P = [cost / sum(costs) for cost in costs]
+        if not repeats:
+            allowed.remove(feature)
+        yield feature, alpha, P, sum(costs) / len(costs)
+
+
+# Round by round
+
+
+@EVERY
+@pytest.mark.parametrize("repeats", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_each_round_is_that_of_a_plain_loop(seed, repeats, method):
+    data = problem(seed)
+    booster = QueryBooster(task(data), method.measure, repeats=repeats)
+    assert_array_equal(booster.distribution, np.full(8, 1 / 8))
+    weights, chosen = np.zeros(16), []
+    for feature, alpha, distribution, loss in by_loop(data, MEASURES[method], 14, repeats):
+        found = booster.choose()
+        assert found[0] == feature
+        assert_allclose(found[1], alpha, rtol=0, atol=1e-9)
+        assert_allclose(booster.distribution, distribution, rtol=1e-9)
+        assert_allclose(booster.loss, loss, rtol=1e-9)
+        weights[feature] += alpha
+        assert_allclose(booster.weights, weights, rtol=0, atol=1e-9)
+        chosen.append(feature)
+    assert len(set(chosen)) == 14 if not repeats else len(set(chosen)) < 14
+
+
+@EVERY
+@pytest.mark.parametrize("repeats", [True, False])
+def test_fits_the_same(method, repeats):
+    data = problem()
+    fit = method(rounds=12, repeats=repeats).fit(task(data))
+    weights, losses = np.zeros(16), []
+    for feature, alpha, _, loss in by_loop(data, MEASURES[method], 12, repeats):
+        weights[feature] += alpha
+        losses.append(loss)
+    assert_allclose(fit.model.weights, weights, rtol=0, atol=1e-9)
+    assert_allclose(fit.history["loss"], losses, rtol=1e-9)
+    assert list(fit.history["round"]) == list(range(1, 13))
+
+
+@EVERY
+def test_its_scores_in_training_are_those_of_the_model(method):
+    """In float64, as the model has them: what a round's queries weigh is decided by the ranking that is kept."""
+    data = problem()
+    booster = QueryBooster(task(data), method.measure, repeats=False)
+    for _ in range(12):
+        booster.choose()
+        expected = data.features.astype(np.float64) @ booster.weights
+        assert_allclose(booster.scores, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_the_first_round_by_arithmetic():
+    """Two queries of two documents: the first feature ranks both well, the second one of them."""
+    data = ranking([[1, 1], [0, 0], [1, 0], [0, 1]], [1, 0, 1, 0], [2, 2])
+    booster = QueryBooster(task(data), "burges.map", repeats=True)
+    assert_allclose(booster.weak, [[1, 1], [1, 1 / 2]], rtol=1e-15)
+    other = QueryBooster(task(replace(data, features=data.features[:, 1:])), "burges.map", repeats=True)
+    feature, alpha = other.choose()
+    assert feature == 0
+    assert_allclose(alpha, log((2 + 3 / 2) / (0 + 1 / 2)) / 2, rtol=1e-12)
+    # The query that stays wrong comes to weigh more.
+    assert_allclose(other.distribution, np.array([exp(-1), exp(-1 / 2)]) / (exp(-1) + exp(-1 / 2)), rtol=1e-12)
+    assert_allclose(other.loss, (exp(-1) + exp(-1 / 2)) / 2, rtol=1e-12)
+
+
+# What it keeps, and how it ends
+
+
+@pytest.mark.parametrize(("values", "kept"), [([0.1, 0.3, 0.2], 2), ([0.1, 0.2, 0.2], 2), ([0.3, 0.1, 0.3], 1)])
+def test_keeps_the_best_validating_round_the_first_of_equals(values, kept):
+    train, vali, seen, script = problem(0), problem(1), [], iter(values)
+
+    def validate(scores):
+        seen.append(scores)
+        return next(script)
+
+    fit = AdaRankMAP(rounds=3, repeats=False).fit(task(train, vali, validate))
+    assert len({scores.tobytes() for scores in seen}) == 3
+    assert fit.model.score(vali).tobytes() == seen[kept - 1].tobytes()
+    assert np.count_nonzero(fit.model.weights) == kept
+    assert list(fit.history["validation"]) == values
+
+
+@EVERY
+def test_without_repeats_it_ends_when_all_features_were_chosen(method):
+    said = []
+    fit = method(rounds=300, repeats=False).fit(task(problem(features=5), report=said.append))
+    assert list(fit.history["round"]) == [1, 2, 3, 4, 5]
+    assert said == ["ended after round 5: every feature that ranks anything was chosen"]
+    assert (fit.model.weights > 0).all()
+
+
+def test_without_repeats_a_feature_that_ranks_nothing_is_left_out():
+    """NDCG@5 of the second feature is 0: six others stand before the only relevant document."""
+    labels = [0, 0, 0, 0, 0, 0, 1]
+    said = []
+    fit = AdaRankNDCG(rounds=300, repeats=False).fit(
+        task(ranking(np.stack([np.array(labels) * 0.5, [7, 6, 5, 4, 3, 2, 1]], axis=1), labels), report=said.append)
+    )
+    assert said == ["ended after round 1: every feature that ranks anything was chosen"]
+    assert fit.model.weights[0] > 0
+    assert fit.model.weights[1] == 0
+
+
+@EVERY
+def test_with_repeats_it_goes_on(method):
+    assert len(method(rounds=40, repeats=True).fit(task(problem(features=5))).history) == 40
+
+
+@EVERY
+@pytest.mark.parametrize("repeats", [True, False])
+def test_a_perfect_feature_has_a_finite_weight(method, repeats):
+    """And all the say: the logarithm of 2 over next to nothing."""
+    data = ranking(np.stack([[2, 1, 0, 1, 0], [0, 3, 1, 0, 1]], axis=1), [2, 1, 0, 1, 0], [3, 2])
+    booster = QueryBooster(task(data), method.measure, repeats=repeats)
+    feature, alpha = booster.choose()
+    assert feature == 0
+    assert 10 < alpha < 20
+    assert_allclose(booster.loss, exp(-1), rtol=1e-12)
+    fit = method(rounds=30, repeats=repeats).fit(task(data))
+    assert np.isfinite(fit.model.weights).all()
+    assert np.isfinite(fit.history.to_numpy(dtype=float)).all()
+
+
+@EVERY
+def test_queries_without_relevant_documents_have_a_performance_of_0(method):
+    """Nothing ranks them well, so that they come to weigh most; but that is the same for all features."""
+    data = problem()
+    assert not data.labels[data.offsets[BARREN] : data.offsets[BARREN + 1]].any()
+    booster = QueryBooster(task(data), method.measure, repeats=True)
+    for _ in range(5):
+        booster.choose()
+        assert booster.distribution[BARREN] == booster.distribution.max()
+        assert_allclose(booster.distribution.sum(), 1, rtol=1e-12)
+    assert_array_equal(booster.weak[BARREN], np.zeros(16))
+
+
+@EVERY
+@pytest.mark.parametrize("repeats", [True, False])
+def test_without_any_relevant_document_nothing_is_learned(method, repeats):
+    data, said = problem(), []
+    data = replace(data, labels=np.zeros_like(data.labels))
+    assert isinstance(QueryBooster(task(data), method.measure, repeats=repeats).choose(), Ended)
+    fit = method(repeats=repeats).fit(task(data, report=said.append))
+    assert_array_equal(fit.model.score(data), np.zeros(data.documents))
+    assert list(fit.history["round"]) == [0]
+    assert len(said) == 1
+    assert said[0].startswith("ended after round 0: ")

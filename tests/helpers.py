@@ -1,4 +1,4 @@
-"""What several tests do: run the workflow elsewhere, and look at what came out."""
+"""What several tests do: make small data, run the workflow elsewhere, and look at what came out."""
 
 from __future__ import annotations
 
@@ -6,9 +6,24 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import yaml
 
+from replirank.data.arrays import RankingData
+
 ROOT = Path(__file__).parents[1]
+
+
+def ranking(features, labels, lengths=None) -> RankingData:
+    """Queries of these lengths; one query where none are given."""
+    labels = np.asarray(labels, dtype=np.float32)
+    lengths = [len(labels)] if lengths is None else lengths
+    return RankingData(
+        features=np.asarray(features, dtype=np.float32),
+        labels=labels,
+        offsets=np.cumsum([0, *lengths]),
+        query_ids=np.arange(len(lengths)),
+    )
 
 
 def command_line(folder: Path, *words: str, config: dict | None, quick: bool, root: Path = ROOT) -> list[str]:

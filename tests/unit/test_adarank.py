@@ -6,9 +6,9 @@ from math import exp, log, log2
 
 import numpy as np
 import pytest
+from helpers import ranking
 from numpy.testing import assert_allclose, assert_array_equal
 
-from replirank.data.arrays import RankingData
 from replirank.fitting.adarank import QueryBooster
 from replirank.fitting.boosting import Ended
 from replirank.methods.adarank_map import AdaRankMAP
@@ -18,17 +18,6 @@ from replirank.methods.base import Task
 EVERY = pytest.mark.parametrize("method", [AdaRankMAP, AdaRankNDCG])
 LENGTHS = (9, 12, 4, 1, 7, 10, 3, 8)
 BARREN = 4  # the query without relevant documents
-
-
-def ranking(features, labels, lengths=None):
-    labels = np.asarray(labels, dtype=np.float32)
-    lengths = [len(labels)] if lengths is None else lengths
-    return RankingData(
-        features=np.asarray(features, dtype=np.float32),
-        labels=labels,
-        offsets=np.cumsum([0, *lengths]),
-        query_ids=np.arange(len(lengths)),
-    )
 
 
 def problem(seed=0, features=16):

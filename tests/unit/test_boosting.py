@@ -10,28 +10,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from helpers import ranking
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from replirank.data.arrays import RankingData
 from replirank.fitting.boosting import Choice, Curves, Ended, boost, pair_counts
 from replirank.fitting.weak_learners import make_weak_learners
 from replirank.methods.base import Task
 from replirank.methods.rankboost import ExponentialBooster, Levels, RankBoost
 from replirank.models.linear import Linear
 from replirank.models.stumps import Stumps
-
-
-def ranking(features, labels, lengths=None):
-    labels = np.asarray(labels, dtype=np.float32)
-    lengths = [len(labels)] if lengths is None else lengths
-    return RankingData(
-        features=np.asarray(features, dtype=np.float32),
-        labels=labels,
-        offsets=np.cumsum([0, *lengths]),
-        query_ids=np.arange(len(lengths)),
-    )
 
 
 def problem(seed=0, lengths=(9, 5, 12, 2, 7, 4), features=3, noise=1.0):

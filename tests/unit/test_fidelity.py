@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import ranking
 from numpy.testing import assert_allclose, assert_array_equal
 
-from replirank.data.arrays import RankingData
 from replirank.fitting import fidelity
 from replirank.fitting.boosting import Ended
 from replirank.fitting.fidelity import FidelityBooster, GroupShape, best_alpha, common_groups, lower_bound, make_groups
@@ -26,17 +26,6 @@ LIMIT = 2.0
 LENGTHS = (9, 5, 12, 6, 8, 10, 5)
 WITHOUT_PAIRS = 1  # the second query
 SHAPES = (GroupShape(8, 2), GroupShape(12, 3))  # the same in most tests: each is compiled once
-
-
-def ranking(features, labels, lengths=None):
-    labels = np.asarray(labels, dtype=np.float32)
-    lengths = [len(labels)] if lengths is None else lengths
-    return RankingData(
-        features=np.asarray(features, dtype=np.float32),
-        labels=labels,
-        offsets=np.cumsum([0, *lengths]),
-        query_ids=np.arange(len(lengths)),
-    )
 
 
 def problem(seed=0, noise=1.0, digits=None):

@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import ranking
 from numpy.testing import assert_allclose, assert_array_equal
 
-from replirank.data.arrays import RankingData
 from replirank.errors import ReplirankError
 from replirank.fitting import online
 from replirank.fitting.online import Perceptrons, Shapes, common_shapes, draw, make_examples, update
@@ -20,17 +20,6 @@ from replirank.methods.prank_quadratic import PRankQuadratic
 from replirank.models.quadratic import expand
 
 EVERY = pytest.mark.parametrize("method", [PRank, PRankQuadratic, OAPBPM])
-
-
-def ranking(features, labels, lengths=None):
-    labels = np.asarray(labels, dtype=np.float32)
-    lengths = [len(labels)] if lengths is None else lengths
-    return RankingData(
-        features=np.asarray(features, dtype=np.float32),
-        labels=labels,
-        offsets=np.cumsum([0, *lengths]),
-        query_ids=np.arange(len(lengths)),
-    )
 
 
 def problem(seed=0, lengths=(9, 12, 10, 6, 11, 5), levels=3):

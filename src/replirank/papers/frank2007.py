@@ -183,8 +183,10 @@ def falling_note(evidence: Evidence) -> list[str]:
     for (dataset, method), history in evidence.history.items():
         if method == FRANK:
             rises = history.groupby(["fold", "point"])["loss"].diff() >= 0
-            rounds = f"{int(rises.sum())} of {len(history):,} rounds" if rises.any() else "none of the rounds"
-            notes.append(f"FRank's fidelity loss failed to fall in {rounds} on {evidence.label(dataset)}.")
+            how = "fell in every round"
+            if rises.any():
+                how = f"failed to fall in {int(rises.sum())} of {len(history):,} rounds"
+            notes.append(f"FRank's fidelity loss on its training queries {how} on {evidence.label(dataset)}.")
     return notes
 
 

@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from replirank import stats
 from replirank.evidence import Evidence
@@ -269,8 +270,10 @@ def curves_figure(entry: Entry, evidence: Evidence) -> Figure:
                 axis.plot(folds.index, folds.mean(axis=1), label=evidence.title(method), **look)
         left.set(title=evidence.label(dataset), xlabel="epoch or round", ylabel="training loss / the first")
         left.set_yscale("log")
-        for which in (left.yaxis.set_major_formatter, left.yaxis.set_minor_formatter):
-            which("{x:g}")  # 0.6, not 6 × 10⁻¹
+        left.yaxis.set_major_formatter("{x:g}")  # 0.6, not 6 × 10⁻¹
+        low, high = left.get_ylim()
+        # Over more than a decade, labels between the powers of ten would stand upon each other.
+        left.yaxis.set_minor_formatter("{x:g}" if high < 10 * low else NullFormatter())
         right.set(
             title=evidence.label(dataset),
             xlabel="epoch or round",

@@ -34,18 +34,18 @@ class ExponentialBooster:
     """Chooses by the largest |r|, r being the sum of pi(x) h(x): Freund et al.'s third method, for h in [0, 1]."""
 
     def __init__(self, train: RankingData, learners: WeakLearners):
-        self.learners = learners
-        self.histogram = Histogram(learners.bins, learners.width)
-        self.levels = Levels(train)
+        counts = pair_counts(train)
+        self.learners, self.levels, self.pairs = learners, Levels(train), int(counts.sum())
+        self.in_pairs = np.flatnonzero(counts[train.query_of] > 0)  # others have no potential
+        self.histogram = Histogram(learners.bins[self.in_pairs], learners.width)
         self.scores = np.zeros(train.documents)
-        self.pairs = int(pair_counts(train).sum())
         self.potentials, self.loss = self._weigh()
 
     def choose(self) -> Choice | Ended:
         if self.loss < NEGLIGIBLE:
             return Ended("no pair is left to be ordered" if self.pairs else "no query has two different labels")
         # The potentials add up to 0: what a weak learner has on its side, the others lack.
-        r = -self.learners.sums(self.histogram(self.potentials)) / (self.loss * self.pairs)
+        r = -self.learners.sums(self.histogram(self.potentials[self.in_pairs])) / (self.loss * self.pairs)
         feature, threshold = np.unravel_index(np.argmax(np.abs(r)), r.shape)
         # Where all pairs agree, the best alpha would be infinite: as if one pair did not.
         most = 1 - 1 / (self.pairs + 1)

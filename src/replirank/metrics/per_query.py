@@ -89,6 +89,7 @@ class Ranking:
         self.ideal = self.labels[self.sorted_by(-self.labels)]
         self.highest = self.ideal[offsets[:-1]]
         self.relevant = np.add.reduceat(self.labels > 0, offsets[:-1], dtype=np.int64)
+        self._best_dcg: dict[str, np.ndarray] = {}  # by discount, shared with what `by` gives
 
     def by(self, scores: np.ndarray) -> Ranking:
         """The same queries, ranked by other scores."""
@@ -115,6 +116,16 @@ class Ranking:
     def shorter(self) -> np.ndarray:
         """(queries, DEPTH): whether a list is shorter than 1, 2, ..."""
         return self.lengths[:, None] < np.arange(1, DEPTH + 1)
+
+    def dcg(self, ranked: np.ndarray, convention: Convention) -> np.ndarray:
+        """(queries, DEPTH): DCG@1, 2, ... of labels in this order, scaled."""
+        gains = scaled_gain(self.top(ranked, DEPTH), self.highest[:, None])
+        return np.cumsum(gains * convention.discounts(DEPTH), axis=1)
+
+    def best_dcg(self, convention: Convention) -> np.ndarray:
+        if convention.discount not in self._best_dcg:
+            self._best_dcg[convention.discount] = self.dcg(self.ideal, convention)
+        return self._best_dcg[convention.discount]
 
     def sorted_by(self, *keys: np.ndarray) -> np.ndarray:
         """The documents of each query in increasing order of the keys, the first being the most important."""
@@ -159,10 +170,7 @@ def _for_all(ranking: Ranking, convention: Convention, values: np.ndarray) -> np
 
 def ndcg(ranking: Ranking, convention: Convention) -> np.ndarray:
     """(queries, DEPTH): NDCG@1, 2, ..."""
-    discounts = convention.discounts(DEPTH)
-    highest = ranking.highest[:, None]
-    dcg = np.cumsum(scaled_gain(ranking.top(ranking.ranked, DEPTH), highest) * discounts, axis=1)
-    best = np.cumsum(scaled_gain(ranking.top(ranking.ideal, DEPTH), highest) * discounts, axis=1)
+    dcg, best = ranking.dcg(ranking.ranked, convention), ranking.best_dcg(convention)
     values = np.divide(dcg, best, out=np.zeros_like(dcg), where=best > 0)
     if convention.short_ndcg == "zero":
         values[ranking.shorter] = 0

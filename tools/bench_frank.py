@@ -59,7 +59,7 @@ def main() -> None:
         flush=True,
     )
     judge = Judge(vali.labels, vali.offsets, "burges.ndcg@10")
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), time.process_time()
 
     def report(text: str) -> None:
         print(f"{time.perf_counter() - started:8.0f} s  {text}", flush=True)
@@ -73,10 +73,13 @@ def main() -> None:
         shared=FRank.share(train),
     )
     fit = FRank(rounds=asked.rounds).fit(task)
-    seconds = time.perf_counter() - started
+    seconds, worked = time.perf_counter() - started, time.process_time() - worked
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     fell = int(np.sum(np.diff(fit.history["loss"]) < 0)) + 1
-    print(f"{len(fit.history)} rounds in {seconds:,.0f} s, {peak:.2f} GiB at the most; the loss fell in {fell} of them")
+    print(
+        f"{len(fit.history)} rounds in {seconds:,.0f} s ({worked:,.0f} s of work), {peak:.2f} GiB at the most; the loss "
+        f"fell in {fell} of them"
+    )
 
 
 if __name__ == "__main__":

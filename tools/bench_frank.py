@@ -77,8 +77,8 @@ def main() -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     fell = int(np.sum(np.diff(fit.history["loss"]) < 0)) + 1
     print(
-        f"{len(fit.history)} rounds in {seconds:,.0f} s ({worked:,.0f} s of work), {peak:.2f} GiB at the most; the loss "
-        f"fell in {fell} of them"
+        f"{len(fit.history)} rounds in {seconds:,.0f} s ({worked:,.0f} s of work), {peak:.2f} GiB at the most; "
+        f"the loss fell in {fell} of them"
     )
 
 

@@ -15,7 +15,7 @@ help:
 	@echo "make report     results/report.html: all tables and figures on one page"
 	@echo "make reference  docs/reference: the tables and figures of a run on real data, to be committed"
 	@echo "make bench      speed, as ratios in one run"
-	@echo "make bench-frank  FRank at its paper's own size, on simulated data (half an hour)"
+	@echo "make bench-frank  FRank at its paper's own size, on simulated data (almost an hour)"
 	@echo "make lint       ruff, snakefmt, snakemake --lint"
 	@echo "make format     what of that can be mended by itself"
 	@echo "make lock       pin the packages anew (needs uv)"

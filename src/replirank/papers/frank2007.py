@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from replirank import stats
@@ -115,29 +114,30 @@ def trec(entry: Entry, evidence: Evidence) -> Table:
                     **values,
                 }
             )
-        notes.append(_trec_note(evidence, dataset, means[f"{name}.map"]))
+        notes += _trec_notes(evidence, dataset, means[f"{name}.map"])
     notes = [
-        metric_note(evidence, trec_sets(evidence)[0]) if trec_sets(evidence) else "",
+        *(metric_note(evidence, dataset) for dataset in trec_sets(evidence)[:1]),
         "BM25 is tuned as far as it can be here: the field is chosen on validation.",
         *notes,
         *evidence.notes(trec_sets(evidence)),
     ]
     frame = pd.DataFrame(rows, columns=None if rows else ["data", "features", "system"])
-    return Table(entry["title"], frame, [note for note in notes if note])
+    return Table(entry["title"], frame, notes)
 
 
-def _trec_note(evidence: Evidence, dataset: str, maps: pd.Series) -> str:
+def _trec_notes(evidence: Evidence, dataset: str, maps: pd.Series) -> list[str]:
+    """What the paper's text says of Figure 3, beside the same of ours."""
     learned, plain = present(evidence, TREC[:-1]), TREC[-1]
     if plain not in evidence.methods or evidence.origin(dataset) == "simulated":
-        return ""
+        return []
     gains = {method: 100 * (maps[method] / maps[plain] - 1) for method in learned}
     said = ", ".join(f"{evidence.title(method)} {gain:+.0f}%" for method, gain in gains.items())
     best = evidence.title(max(learned, key=lambda method: maps[method]))
     printed = evidence.paper["printed"]["trec"]
-    return (
+    return [
         f"{evidence.label(dataset)}: MAP over BM25's {maps[plain]:.3f}: {said}; the best is {best}. The paper: BM25 "
         f"about {printed['bm25_map']}, every learned method at least {printed['least_gain']}% above it, FRank best."
-    )
+    ]
 
 
 # Section 4.4: a commercial engine's data, for which another set stands in
@@ -413,18 +413,14 @@ def figure5(entry: Entry, evidence: Evidence) -> Figure:
 def figure6(entry: Entry, evidence: Evidence) -> Figure:
     """NDCG@1..10 of Table 4's systems."""
     dataset, _ = stand_in(evidence)
-    figure, (axis,) = panels(1, columns=1)
-    plot_ndcg(axis, evidence, dataset)
-    legend_below(figure, axis)
-    return figure
-
-
-def plot_ndcg(axis: Axes, evidence: Evidence, dataset: str) -> None:
     name = evidence.convention(dataset)
     means = evidence.means(dataset, [f"{name}.ndcg@{k}" for k in range(1, 11)])
+    figure, (axis,) = panels(1, columns=1)
     for method in present(evidence, SIX):
         axis.plot(range(1, 11), means.loc[method], label=evidence.title(method), **LOOKS[method])
     axis.set(title=evidence.label(dataset), xlabel="n", ylabel=f"NDCG@n ({name})", xticks=range(1, 11))
+    legend_below(figure, axis)
+    return figure
 
 
 def figure7(entry: Entry, evidence: Evidence) -> Figure:

@@ -21,22 +21,23 @@ import rax
 import yaml
 from sklearn.datasets import load_svmlight_file
 
-from replirank import methods, stats
+from replirank import methods
 from replirank.data import letor_text
 from replirank.data.arrays import Dataset, RankingData
 from replirank.data.find import find_source, homes
 from replirank.data.prepare import prepare
 from replirank.data.specs import spec
-from replirank.experiments.artificial_draws import TRIALS, draw
-from replirank.fitting import gradient
-from replirank.fitting.batches import common_shapes, list_shapes, make_batches
-from replirank.fitting.fidelity import TOGETHER, FidelityBooster, common_groups
-from replirank.fitting.task import Task
-from replirank.fitting.weak_learners import WeakLearners, make_weak_learners
+from replirank.engines import stochastic
+from replirank.engines.batches import list_shapes, make_batches, pair_shapes
+from replirank.engines.fidelity import TOGETHER, FidelityBooster, common_groups
+from replirank.engines.task import Task
+from replirank.engines.weak_learners import WeakLearners, make_weak_learners
+from replirank.evaluation import stats
 from replirank.losses.listwise import listnet
 from replirank.losses.pairwise import cross_entropy
 from replirank.metrics.per_query import Judge, evaluate
 from replirank.models import linear, two_layer
+from replirank.papers.ranknet2005.draws import TRIALS, draw
 
 ROOT = Path(__file__).parents[1]
 
@@ -79,7 +80,7 @@ def epochs() -> None:
     """Epochs of gradient descent beside rax's losses on queries padded to the longest; an update by query in both."""
     ohsumed, title = dataset("ohsumed")
     trains = [ohsumed.split(fold, "train") for fold in range(len(ohsumed.folds))]
-    pairs, lists = common_shapes(trains), list_shapes(trains)
+    pairs, lists = pair_shapes(trains), list_shapes(trains)
     pairwise = partial(rax.pairwise_logistic_loss, reduce_fn=jnp.sum)
     features = trains[0].features.shape[1]
     flat, deep = linear.start(features), two_layer.start(features, 10, seed=0)
@@ -108,9 +109,9 @@ def our_epoch(train: RankingData, shapes, loss, apply, params) -> Callable[[], o
     order = np.zeros((shapes.queries, 3), dtype=np.int32)
     order[: len(batches.queries)] = np.random.default_rng(0).permutation(batches.queries)
     data = jax.device_put((batches.features, batches.labels, order))
-    state = gradient.OPTIMIZERS["adam"].init(params)
+    state = stochastic.OPTIMIZERS["adam"].init(params)
     fixed = {"classes": shapes.classes, "loss": loss, "apply": apply, "optimizer": "adam"}
-    return lambda: gradient._epoch(params, state, *data, len(batches.queries), 1e-3, **fixed)
+    return lambda: stochastic._epoch(params, state, *data, len(batches.queries), 1e-3, **fixed)
 
 
 def padded_epoch(train: RankingData, loss, apply, params) -> Callable[[], object]:

@@ -14,8 +14,8 @@ import numpy as np
 
 from replirank.data import arrays
 from replirank.data.arrays import Dataset
+from replirank.data.pairs import pair_counts
 from replirank.data.simulate import web
-from replirank.fitting.boosting import pair_counts
 from replirank.methods.base import Task
 from replirank.methods.frank import FRank
 from replirank.metrics.per_query import Judge

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 @contextmanager
-def whole(path: str | os.PathLike) -> Iterator[Path]:
+def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
     """Yield a temporary path beside `path`, which takes its name only when the block ends without an error.
 
     The suffix is kept, since many writers look at it.
@@ -33,5 +33,5 @@ def whole(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:
-    with whole(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -14,9 +14,9 @@ import pandas as pd
 from replirank import __version__
 from replirank.data import arrays, letor_text
 from replirank.errors import ReplirankError
+from replirank.evaluation.scores import Scored, frame, write
 from replirank.metrics.conventions import CONVENTIONS, convention
 from replirank.metrics.per_query import evaluate
-from replirank.scores import Scored, frame, write
 
 CUTS = range(1, 11)
 PRECISION = [*(f"p@{k}" for k in CUTS), "map"]

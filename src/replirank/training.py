@@ -14,10 +14,10 @@ import pandas as pd
 
 from replirank.data.arrays import Dataset, RankingData
 from replirank.errors import ReplirankError
+from replirank.evaluation.scores import Scored
 from replirank.methods.base import Fit, Method, Task
 from replirank.metrics.per_query import Judge
 from replirank.models.base import Model
-from replirank.scores import Scored
 from replirank.seeds import derive
 
 

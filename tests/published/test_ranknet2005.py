@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from replirank.experiments.artificial_draws import CAPACITY, TABLE1, draw
+from replirank.papers.ranknet2005.draws import CAPACITY, TABLE1, draw
 
 SEED = 20050807  # config.yaml's
 DRAWS = (1, 2, 3)

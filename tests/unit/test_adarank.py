@@ -9,11 +9,11 @@ import pytest
 from helpers import ranking
 from numpy.testing import assert_allclose, assert_array_equal
 
-from replirank.fitting.adarank import QueryBooster
-from replirank.fitting.boosting import Ended
+from replirank.engines.boosting import Ended
 from replirank.methods.adarank_map import AdaRankMAP
 from replirank.methods.adarank_ndcg import AdaRankNDCG
 from replirank.methods.base import Task
+from replirank.methods.families.adarank import QueryBooster
 
 EVERY = pytest.mark.parametrize("method", [AdaRankMAP, AdaRankNDCG])
 LENGTHS = (9, 12, 4, 1, 7, 10, 3, 8)

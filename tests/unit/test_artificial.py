@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from replirank.data.artificial import artificial, equal_shares, net, poly, poly_terms, single_fold
+from replirank.data.artificial import artificial, equal_shares, net, poly, poly_terms
+from replirank.data.folds import single_fold
 from replirank.errors import ReplirankError
 
 

@@ -8,9 +8,10 @@ import pytest
 
 from replirank.data.arrays import RankingData
 from replirank.data.artificial import artificial
+from replirank.engines.batches import make_batches
 from replirank.errors import ReplirankError
-from replirank.experiments import artificial_draws
-from replirank.experiments.artificial_draws import (
+from replirank.papers.ranknet2005 import draws as artificial_draws
+from replirank.papers.ranknet2005.draws import (
     CAPACITY,
     TABLE1,
     TABLE2,
@@ -23,7 +24,6 @@ from replirank.experiments.artificial_draws import (
     trained_pairs,
     wrong_pairs,
 )
-from replirank.fitting.batches import make_batches
 
 SPLITS = ["train", "vali", "test"]
 TINY = [

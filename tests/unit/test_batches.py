@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from replirank.data.arrays import RankingData
-from replirank.fitting.batches import (
+from replirank.engines.batches import (
     MOST_CLASSES,
     MOST_LENGTHS,
     LengthClass,
-    common_shapes,
     covers,
     fewer_classes,
     list_shapes,
     make_batches,
     natural_class,
     padded_length,
+    pair_shapes,
 )
 
 
@@ -266,7 +266,7 @@ def padding(batches):
     return 1 - sum(where.sum() for where in wheres) / sum(len(where) for where in wheres)
 
 
-@pytest.mark.parametrize("shapes", [common_shapes, list_shapes])
+@pytest.mark.parametrize("shapes", [pair_shapes, list_shapes])
 @pytest.mark.parametrize(
     "lengths",
     [
@@ -322,7 +322,7 @@ def test_lists_are_the_same_queries_in_classes_of_length_alone(queries):
 def test_lists_of_like_length_are_one_class():
     data = ranking([1, 0, 0, 0], [2, 1, 1, 0], [1, 1, 1, 0])
     assert list_shapes([data]).classes == (LengthClass(4, None),)
-    assert len(common_shapes([data]).classes) > 1
+    assert len(pair_shapes([data]).classes) > 1
 
 
 def test_lists_without_any_pair_have_no_class():
@@ -334,7 +334,7 @@ def test_lists_without_any_pair_have_no_class():
 
 def test_folds_of_other_sizes_have_the_same_shapes():
     folds = [drawn(4, queries=50), drawn(5, queries=60, longest=90), drawn(6, queries=1), ranking([0, 0])]
-    shapes = common_shapes(iter(folds))
+    shapes = pair_shapes(iter(folds))
     assert shapes.documents == max(fold.documents for fold in folds)
     assert shapes.queries == 60
     batches = [make_batches(fold, shapes) for fold in folds]
@@ -345,7 +345,7 @@ def test_folds_of_other_sizes_have_the_same_shapes():
 
 def test_in_shared_shapes_each_fold_holds_what_it_holds_alone():
     folds = [drawn(7), drawn(8, longest=500)]
-    shapes = common_shapes(folds)
+    shapes = pair_shapes(folds)
     for fold in folds:
         alone, shared = slices(make_batches(fold)), slices(make_batches(fold, shapes))
         for (_, rows, labels, where), (found, others, theirs, there) in zip(alone, shared, strict=True):

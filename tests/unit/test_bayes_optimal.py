@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from replirank.data.arrays import RankingData
+from replirank.engines.batches import make_batches
+from replirank.engines.stochastic import descend_by_query
+from replirank.engines.task import Task
 from replirank.errors import ReplirankError
-from replirank.fitting.batches import make_batches
-from replirank.fitting.gradient import descend
-from replirank.fitting.task import Task
 from replirank.losses import listwise, pairwise
 from replirank.models import bayes_optimal
 from replirank.models.bayes_optimal import BayesOptimal, Weights, expected_gain, gains_of, warm_start
@@ -155,7 +155,7 @@ def test_descent_on_any_loss(loss):
     x = random.normal(size=(200, 3))
     x[:, 0] = labels - 1 + 0.2 * random.normal(size=200)
     data = ranking(x, labels)
-    fit = descend(
+    fit = descend_by_query(
         loss,
         bayes_optimal.apply,
         bayes_optimal.start(3, 3),

@@ -14,13 +14,13 @@ from helpers import ROOT
 
 from replirank import papers
 from replirank.errors import ReplirankError
-from replirank.evidence import Evidence
-from replirank.papers import bayesopt2010
-from replirank.papers.bayesopt2010 import LOSSES, METRICS
-from replirank.protocol import Protocol
-from replirank.tables import markdown, write_csv
+from replirank.papers.bayesopt2010 import tables as bayesopt2010
+from replirank.papers.bayesopt2010.tables import LOSSES, METRICS
+from replirank.pipeline.protocol import Protocol
+from replirank.reporting.evidence import Evidence
+from replirank.reporting.tables import markdown, write_csv
 
-PAPER = yaml.safe_load((ROOT / "workflow/papers/bayesopt2010.yaml").read_text())
+PAPER = yaml.safe_load((ROOT / "src/replirank/papers/bayesopt2010/paper.yaml").read_text())
 TITLES = {f"{loss}_{kind}": f"{title}, {kind}" for loss, title in LOSSES.items() for kind in ("linear", "bayes")}
 TITLES["plugin"] = "plug-in"
 TEN = ["ohsumed", "td2003", "td2004", "hp2003", "hp2004", "np2003", "np2004", "td2003_30", "mq2007", "mq2008"]

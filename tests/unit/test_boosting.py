@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from replirank.fitting.boosting import Choice, Curves, Ended, boost, pair_counts
-from replirank.fitting.weak_learners import make_weak_learners
+from replirank.data.pairs import pair_counts
+from replirank.engines.boosting import Choice, Curves, Ended, boost
+from replirank.engines.weak_learners import make_weak_learners
 from replirank.methods.base import Task
 from replirank.methods.rankboost import ExponentialBooster, Levels, RankBoost
 from replirank.models.linear import Linear

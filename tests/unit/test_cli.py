@@ -12,7 +12,7 @@ import pytest
 from replirank.cli import main
 from replirank.data import arrays
 from replirank.data.simulate import letor
-from replirank.scores import read
+from replirank.evaluation.scores import read
 
 TEST = """\
 2 qid:1 1:0.5

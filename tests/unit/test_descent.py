@@ -11,10 +11,10 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from replirank.data.arrays import RankingData
-from replirank.fitting.batches import LengthClass
-from replirank.fitting.descent import Descent
-from replirank.fitting.task import Task
+from replirank.engines.batches import LengthClass
+from replirank.engines.task import Task
 from replirank.losses import pairwise
+from replirank.methods.families.descent import Descent
 from replirank.methods.listmle import ListMLE
 from replirank.methods.listnet import ListNet
 from replirank.methods.rankcosine import RankCosine

@@ -15,10 +15,10 @@ import pytest
 from helpers import ranking
 from numpy.testing import assert_allclose, assert_array_equal
 
-from replirank.fitting import fidelity
-from replirank.fitting.boosting import Ended
-from replirank.fitting.fidelity import FidelityBooster, GroupShape, best_alpha, common_groups, lower_bound, make_groups
-from replirank.fitting.weak_learners import make_weak_learners
+from replirank.engines import fidelity
+from replirank.engines.boosting import Ended
+from replirank.engines.fidelity import FidelityBooster, GroupShape, best_alpha, common_groups, lower_bound, make_groups
+from replirank.engines.weak_learners import make_weak_learners
 from replirank.methods.base import Task
 from replirank.methods.frank import FRank
 

@@ -10,15 +10,16 @@ import yaml
 from helpers import ROOT
 from scipy.stats import ttest_rel
 
+from replirank.data.columns import FRANK_FEATURES
 from replirank.data.specs import SPECS
-from replirank.evidence import Evidence
-from replirank.experiments.training_sizes import ALL, TWELFTHS
-from replirank.papers import frank2007
-from replirank.papers.frank2007 import FIGURES, SIZES, TABLES, TAKEN, by_size, chosen_steps
-from replirank.protocol import Protocol
-from replirank.tables import markdown
+from replirank.papers.frank2007 import tables as frank2007
+from replirank.papers.frank2007.sizes import ALL, TWELFTHS
+from replirank.papers.frank2007.tables import FIGURES, SIZES, TABLES, by_size, chosen_steps
+from replirank.pipeline.protocol import Protocol
+from replirank.reporting.evidence import Evidence
+from replirank.reporting.tables import markdown
 
-PAPER = yaml.safe_load((ROOT / "workflow/papers/frank2007.yaml").read_text())
+PAPER = yaml.safe_load((ROOT / "src/replirank/papers/frank2007/paper.yaml").read_text())
 PRINTED = PAPER["printed"]
 METHODS = [
     "frank",
@@ -182,9 +183,9 @@ def test_the_printed_tables_are_consistent_with_the_papers_text():
 
 
 def test_the_14_columns_of_table1_are_those_of_the_data_set():
-    columns = [column - 1 for taken in TAKEN for column in taken.columns]
+    columns = [column - 1 for taken in FRANK_FEATURES for column in taken.numbers]
     assert columns == list(SPECS["td2003_30_14"].keep)
-    assert {taken.feature: len(taken.columns) for taken in TAKEN} == PRINTED["table1"]
+    assert {taken.feature: len(taken.numbers) for taken in FRANK_FEATURES} == PRINTED["table1"]
 
 
 # What is made of it

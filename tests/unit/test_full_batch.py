@@ -10,16 +10,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 from replirank.data.arrays import RankingData
+from replirank.engines import full_batch
+from replirank.engines.full_batch import block_shapes, descend_together, fewer_lengths, make_blocks
 from replirank.errors import ReplirankError
-from replirank.fitting import full_batch, surrogates
-from replirank.fitting.full_batch import common_shapes, descend, fewer_lengths, make_lists
-from replirank.fitting.surrogates import ExpectedGain, MeanSurrogate, linear
 from replirank.losses.listwise import cosine, squared, top_one_divergence
 from replirank.methods.base import Task
 from replirank.methods.cosine_bayes import CosineBayes
 from replirank.methods.cosine_linear import CosineLinear
 from replirank.methods.cross_entropy_bayes import CrossEntropyBayes
 from replirank.methods.cross_entropy_linear import CrossEntropyLinear
+from replirank.methods.families import surrogates
+from replirank.methods.families.surrogates import ExpectedGain, MeanSurrogate, linear
 from replirank.methods.plugin import Plugin
 from replirank.methods.squared_bayes import SquaredBayes
 from replirank.methods.squared_linear import SquaredLinear
@@ -68,7 +69,7 @@ def test_every_document_of_a_query_with_a_pair_is_there_once():
     lengths = (5, 9, 1, 30, 9, 4, 70, 12)
     data = problem(lengths=lengths)
     data.labels[:5] = 1  # no pair in the first query, nor in the one of one document
-    lists = make_lists(data, common_shapes([data, problem(1, lengths=(3, 90))]))
+    lists = make_blocks(data, block_shapes([data, problem(1, lengths=(3, 90))]))
     assert len(lists.labels) <= full_batch.MOST_CLASSES
     there = np.concatenate([np.asarray(where).ravel() for where in lists.where])
     kept = np.r_[5:14, 15 : data.documents]
@@ -109,7 +110,7 @@ def test_the_mean_surrogate_by_hand_and_its_slope_by_differences(surrogate, func
     outputs = 1 if function is linear else 3
     params = np.random.default_rng(1).normal(size=(outputs, 3, 4))
     with jax.enable_x64(True):
-        lists = in_float64(make_lists(data, common_shapes([data])))
+        lists = in_float64(make_blocks(data, block_shapes([data])))
         lanes = {} if function is linear else {"epsilon": jnp.array(epsilons)}
         if surrogate is top_one_divergence:
             lanes["alpha"] = jnp.array(alphas)
@@ -173,7 +174,7 @@ def test_the_first_steps_by_arithmetic():
     data = RankingData(
         np.array([[1.0], [0.0]], np.float32), np.array([1, 0], np.float32), np.array([0, 2]), np.array([7])
     )
-    lists = make_lists(data, common_shapes([data]))
+    lists = make_blocks(data, block_shapes([data]))
     state = full_batch._begin(MeanSurrogate(squared, linear), np.zeros((1, 1, 2), np.float32), {}, lists, np.array([9]))
     assert_allclose(state.loss, [1])
     assert_allclose(state.gradient, [[[-2, -2]]])
@@ -209,7 +210,7 @@ def test_the_loss_never_grows(surrogate, alphas):
     lanes = {"epsilon": np.array([0.6, 0.8, 1.0], np.float32)}
     if alphas:
         lanes["alpha"] = np.array(alphas, np.float32)
-    objective, lists = MeanSurrogate(surrogate, ExpectedGain(GAINS)), make_lists(data, common_shapes([data]))
+    objective, lists = MeanSurrogate(surrogate, ExpectedGain(GAINS)), make_blocks(data, block_shapes([data]))
     start = np.random.default_rng(0).normal(size=(3, 3, 4)).astype(np.float32)
     state = full_batch._begin(objective, start, lanes, lists, np.full(3, 100))
     losses = [state.loss]
@@ -262,9 +263,9 @@ def test_the_warm_start_ranks_as_the_linear_solution(method, monkeypatch):
 
     def watched(objective, params, *rest, **options):
         starts.append(params)
-        return descend(objective, params, *rest, **options)
+        return descend_together(objective, params, *rest, **options)
 
-    monkeypatch.setattr(surrogates, "descend", watched)
+    monkeypatch.setattr(surrogates, "descend_together", watched)
     data = problem()
     fit = method(epochs=5).fit(task(data, method, lambda scores: seen.append(scores) or 0.0))
     # The linear function's scores before and after 5 epochs, then those of the Bayes-optimal one.
@@ -284,11 +285,11 @@ def run(data, alphas, epsilons, **options):
     """Descent on the cross entropy of the Bayes-optimal function in float64, from a fixed start."""
     start = np.random.default_rng(0).normal(size=(3, 1, 4)).repeat(len(alphas), axis=1)
     with jax.enable_x64(True):
-        return descend(
+        return descend_together(
             MeanSurrogate(top_one_divergence, ExpectedGain(GAINS)),
             start,
             {"alpha": np.array(alphas), "epsilon": np.array(epsilons)},
-            in_float64(make_lists(data, common_shapes([data]))),
+            in_float64(make_blocks(data, block_shapes([data]))),
             score=lambda params, inputs: params[-1] @ inputs,
             task=task(data, CrossEntropyBayes),
             **options,

@@ -11,11 +11,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
 from replirank.data.arrays import RankingData
+from replirank.data.pairs import pairs_of
+from replirank.engines import stochastic
+from replirank.engines.batches import make_batches
+from replirank.engines.stochastic import descend_by_query
 from replirank.errors import ReplirankError
-from replirank.fitting import gradient
-from replirank.fitting.batches import make_batches
-from replirank.fitting.gradient import descend
-from replirank.fitting.margin import pairs_of
 from replirank.losses.pairwise import cross_entropy
 from replirank.methods.base import Task
 from replirank.methods.listnet import ListNet
@@ -92,7 +92,7 @@ def run(
 ):
     """Descent with any loss on a linear function, of one feature unless the data say other."""
     data = problem(features=1) if data is None else data
-    return descend(
+    return descend_by_query(
         loss,
         apply or linear.apply,
         jnp.zeros(data.features.shape[1]),
@@ -125,7 +125,7 @@ def test_one_query_is_plain_descent_to_the_minimum(optimizer, learning_rate):
     """With one query an epoch is one step on the whole loss: nothing but float32 is in the way."""
     data = problem(3, lengths=(20,))
     least, weights = least_loss(data)
-    fit = descend(
+    fit = descend_by_query(
         cross_entropy,
         linear.apply,
         jnp.zeros(3),
@@ -361,7 +361,7 @@ def test_folds_and_grid_points_share_one_compilation(method):
     """What makes one job per method and data set worth it. The folds differ in the number of their queries, too."""
     folds = [problem(0), problem(1, lengths=(9, 5, 6)), problem(2, lengths=(12, 12, 1, 10))]
     plan = method.plan(iter(folds))
-    gradient._epoch.clear_cache()
+    stochastic._epoch.clear_cache()
     compiled = []
 
     def listen(event, duration, **about):

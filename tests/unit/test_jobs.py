@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from replirank import sources
 from replirank.errors import ReplirankError
-from replirank.jobs import job
+from replirank.pipeline import fingerprint as sources
+from replirank.pipeline.jobs import job
 
 HOLD = """
 import sys, time
-from replirank.jobs import release_stale_locks
+from replirank.pipeline.jobs import release_stale_locks
 print(release_stale_locks(sys.argv[1]), flush=True)
 time.sleep(60)
 """

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replirank.data.layouts import FoldFiles, Listing, find_layout, holds_letor, plain, rotate
+from replirank.data.folds import rotate
+from replirank.data.layouts import FoldFiles, Listing, find_layout, holds_letor, plain
 from replirank.errors import ReplirankError
 
 ROW = "1 qid:7 1:0.25 2:1.0 #docid = A-1\n"

@@ -16,8 +16,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
+from replirank.data.pairs import pairs_of
+from replirank.engines.margin import PairHinge, Planes, maximise_margin, simplex_quadratic
 from replirank.errors import ReplirankError
-from replirank.fitting.margin import PairHinge, Planes, maximise_margin, pairs_of, simplex_quadratic
 
 labels_of_queries = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=8), min_size=1, max_size=5)
 

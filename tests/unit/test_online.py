@@ -10,9 +10,9 @@ import pytest
 from helpers import ranking
 from numpy.testing import assert_allclose, assert_array_equal
 
+from replirank.engines import online
+from replirank.engines.online import ExampleShapes, Perceptrons, draw, example_shapes, make_examples, update
 from replirank.errors import ReplirankError
-from replirank.fitting import online
-from replirank.fitting.online import Perceptrons, Shapes, common_shapes, draw, make_examples, update
 from replirank.methods.base import Task
 from replirank.methods.oap_bpm import OAPBPM
 from replirank.methods.prank import PRank
@@ -370,16 +370,16 @@ def test_grid_points_together_are_what_each_is_alone():
 
 def test_common_shapes_hold_all_training_sets():
     folds = [problem(0, lengths=(7, 8), levels=2), problem(1, lengths=(5, 5), levels=4)]
-    assert common_shapes(iter(folds)) == Shapes(documents=15, thresholds=3)
+    assert example_shapes(iter(folds)) == ExampleShapes(documents=15, thresholds=3)
     for fold in folds:
-        examples = make_examples(fold, common_shapes(folds))
+        examples = make_examples(fold, example_shapes(folds))
         assert examples.features.shape == (15, 3)
         assert examples.targets.shape == (15, 3)
         assert examples.documents == fold.documents
 
 
 def test_targets_say_which_thresholds_are_below():
-    examples = make_examples(ranking([[4], [3], [2], [1]], [2, 0, 1, 0]), Shapes(documents=6, thresholds=3))
+    examples = make_examples(ranking([[4], [3], [2], [1]], [2, 0, 1, 0]), ExampleShapes(documents=6, thresholds=3))
     assert_array_equal(examples.features[:, 0], [1, 3, 2, 4, 0, 0])  # by label, then by features
     assert_array_equal(examples.targets[:4], [[-1, -1, 0], [-1, -1, 0], [1, -1, 0], [1, 1, 0]])
     assert_array_equal(examples.targets[4:], np.zeros((2, 3)))
@@ -389,7 +389,7 @@ def test_targets_say_which_thresholds_are_below():
 def test_shapes_shared_with_other_folds_change_nothing(method):
     fold, other = problem(0), problem(1, lengths=(60, 40), levels=5)
     alone = method(epochs=3).fit(task(fold))
-    together = method(epochs=3).fit(task(fold, shapes=common_shapes([other, fold])))
+    together = method(epochs=3).fit(task(fold, shapes=example_shapes([other, fold])))
     assert together.history.equals(alone.history)
     assert_array_equal(together.model.score(fold), alone.model.score(fold))
 

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from replirank.errors import ReplirankError
-from replirank.evidence import Evidence
-from replirank.protocol import Protocol, named, resolve
+from replirank.pipeline.protocol import Protocol, named, resolve
+from replirank.reporting.evidence import Evidence
 
 CONFIG = {
     "datasets": {

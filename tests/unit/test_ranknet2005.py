@@ -12,14 +12,14 @@ import yaml
 from helpers import ROOT
 from scipy.stats import norm
 
-from replirank.evidence import Evidence
-from replirank.experiments.artificial_draws import TRIALS
-from replirank.papers import ranknet2005
-from replirank.papers.ranknet2005 import FIGURES, TABLES
-from replirank.protocol import Protocol
-from replirank.tables import markdown
+from replirank.papers.ranknet2005 import tables as ranknet2005
+from replirank.papers.ranknet2005.draws import TRIALS
+from replirank.papers.ranknet2005.tables import FIGURES, TABLES
+from replirank.pipeline.protocol import Protocol
+from replirank.reporting.evidence import Evidence
+from replirank.reporting.tables import markdown
 
-PAPER = yaml.safe_load((ROOT / "workflow/papers/ranknet2005.yaml").read_text())
+PAPER = yaml.safe_load((ROOT / "src/replirank/papers/ranknet2005/paper.yaml").read_text())
 PRINTED = PAPER["printed"]
 METHODS = ["prank_quadratic", "prank", "oap_bpm", "rankprop", "ranknet_linear", "ranknet_two_layer"]
 ENTRY = {"title": "T"}

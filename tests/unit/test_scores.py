@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replirank import scores
 from replirank.data.arrays import Dataset, Fold, RankingData
 from replirank.errors import ReplirankError
+from replirank.evaluation import scores
 
 # Queries 70, 30 and 90 with two, one and three documents; each fold trains on one, chooses on one, reports on one.
 DATASET = Dataset(

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from replirank.data import simulate
-from replirank.data.simulate import aol, click_levels, draw_clicks, gov, letor, mslr, rotation, strict_list, web
+from replirank.data.columns import GOV, LETOR4, OHSUMED
+from replirank.data.folds import rotation
+from replirank.data.simulate import aol, click_levels, draw_clicks, gov, letor, mslr, strict_list, web
 from replirank.errors import ReplirankError
 
 OHSUMED_SHARES = {0: 0.70, 1: 0.16, 2: 0.14}
@@ -22,13 +24,13 @@ SMALL = {
 
 @pytest.fixture(scope="module")
 def ohsumed():
-    return letor(106, (35, 152, 320), 45, OHSUMED_SHARES, seed=1, columns=simulate.OHSUMED)
+    return letor(106, (35, 152, 320), 45, OHSUMED_SHARES, seed=1, columns=OHSUMED)
 
 
 @pytest.fixture(scope="module")
 def mq2008():
     lengths = (5, 15211 / 784, 121)
-    return letor(784, lengths, 46, MQ2008_SHARES, seed=1, columns=simulate.LETOR4, barren=220 / 784)
+    return letor(784, lengths, 46, MQ2008_SHARES, seed=1, columns=LETOR4, barren=220 / 784)
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +201,7 @@ def test_gov_home_pages_have_one_relevant_document_each():
     assert data.features.shape == (15 * 984, 64)
     assert (relevant_per_query(data) == 1).all()
     assert data.lengths.max() <= 1004
-    assert data.columns == simulate.GOV
+    assert data.columns == GOV
 
 
 def test_gov_topics_have_several():

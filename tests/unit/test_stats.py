@@ -12,9 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats as scipy_stats
 from threadpoolctl import threadpool_limits
 
-from replirank import stats
 from replirank.errors import ReplirankError
-from replirank.stats import bootstrap_interval, holm, normal_interval, paired_t, randomization, wilcoxon
+from replirank.evaluation import stats
+from replirank.evaluation.stats import bootstrap_interval, holm, normal_interval, paired_t, randomization, wilcoxon
 
 NAN, INF = math.nan, math.inf
 

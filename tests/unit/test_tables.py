@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from replirank.report import page
-from replirank.tables import Table, markdown, write_csv, write_latex
+from replirank.reporting.page import page
+from replirank.reporting.tables import Table, markdown, write_csv, write_latex
 
 TABLE = Table(
     "Loss & gain_1",

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from replirank.data import simulate
-from replirank.experiments.training_sizes import ALL, TWELFTHS, draw, sizes, subset
-from replirank.fitting.boosting import pair_counts
+from replirank.data.pairs import pair_counts
 from replirank.methods.bm25 import BM25
 from replirank.methods.regression import Regression
 from replirank.metrics.per_query import graded_metric
+from replirank.papers.frank2007.sizes import ALL, TWELFTHS, draw, sizes, subset
 
 DATASET = simulate.letor(60, 8, 5, {0: 0.6, 1: 0.25, 2: 0.15}, folds=5, seed=1)
 

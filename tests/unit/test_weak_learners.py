@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from replirank.data.arrays import RankingData
+from replirank.engines.weak_learners import Histogram, choose_thresholds, make_weak_learners
 from replirank.errors import ReplirankError
-from replirank.fitting.weak_learners import Histogram, choose_thresholds, make_weak_learners
 
 
 def ranking(features):

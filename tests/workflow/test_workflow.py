@@ -75,7 +75,7 @@ def test_everything_that_is_promised_is_there(quick, paper):
 def test_results_of_all_papers_are_on_one_page(quick):
     page = (quick / "results/report.html").read_text()
     for paper, promised in PROMISED.items():
-        titles = yaml.safe_load((ROOT / f"workflow/papers/{paper}.yaml").read_text())
+        titles = yaml.safe_load((ROOT / f"src/replirank/papers/{paper}/paper.yaml").read_text())
         for part, names in zip(("tables", "figures"), promised, strict=True):
             for name in names:
                 assert html.escape(titles[part][name]["title"]) in page

@@ -13,9 +13,9 @@ from replirank import methods
 from replirank.data.find import Catalogue, find_source, homes
 from replirank.data.specs import SPECS
 from replirank.errors import ReplirankError
-from replirank.jobs import release_stale_locks, set_environment
-from replirank.protocol import named, resolve
-from replirank.sources import fingerprint
+from replirank.pipeline.jobs import release_stale_locks, set_environment
+from replirank.pipeline.protocol import named, resolve
+from replirank.pipeline.fingerprint import fingerprint
 
 set_environment(ROOT)
 
@@ -27,8 +27,11 @@ ENVIRONMENT = str(ROOT / "environment.yml")
 # For rules that call the command from a shell, whatever is on the PATH there.
 REPLIRANK = f"{sys.executable} -m replirank.cli"
 METHOD_RULES = {path.stem: str(path) for path in sorted((ROOT / "workflow/rules/methods").glob("*.smk"))}
-PAPER_RULES = [str(path) for path in sorted((ROOT / "workflow/rules/papers").glob("*.smk"))]
-PAPERS = {path.stem: yaml.safe_load(path.read_text()) for path in sorted((ROOT / "workflow/papers").glob("*.yaml"))}
+PAPER_RULES = [str(path) for path in sorted((ROOT / "src/replirank/papers").glob("*/rules.smk"))]
+PAPERS = {
+    path.parent.name: yaml.safe_load(path.read_text())
+    for path in sorted((ROOT / "src/replirank/papers").glob("*/paper.yaml"))
+}
 for paper in PAPERS.values():
     validate(paper, str(ROOT / "workflow/schemas/paper.schema.yaml"))
 
@@ -44,7 +47,7 @@ def check_names(kind, used, known, remedy):
 ALL_METHODS = {*methods.ids(), *METHOD_RULES}
 check_names("data set", config["datasets"], SPECS, "see src/replirank/data/specs.py")
 check_names("method", config["methods"], ALL_METHODS, "see docs/adding-a-method.md")
-check_names("paper", config["papers"], PAPERS, "see workflow/papers")
+check_names("paper", config["papers"], PAPERS, "see src/replirank/papers")
 check_names("paper", config["run"], config["papers"], "give it an entry under papers")
 for entry in config["papers"].values():
     check_names("data set", named(entry), config["datasets"], "give it an entry under datasets")
@@ -93,7 +96,7 @@ def evidence(part):
 
     def files(wildcards):
         paper, protocol = wildcards.paper, PROTOCOLS[wildcards.paper]
-        stated = {"paper": str(ROOT / f"workflow/papers/{paper}.yaml")}
+        stated = {"paper": str(ROOT / f"src/replirank/papers/{paper}/paper.yaml")}
         entry = PAPERS[paper][part][wildcards.name]
         if "needs" in entry:
             stated["needs"] = expand(entry["needs"], draw=range(1, protocol.draws + 1))

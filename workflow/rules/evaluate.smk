@@ -17,7 +17,7 @@ rule evaluate:
     conda:
         ENVIRONMENT
     params:
-        code=fingerprint("replirank.evaluation"),
+        code=fingerprint("replirank.evaluation.per_dataset"),
     script:
         "../scripts/evaluate.py"
 

@@ -1,4 +1,4 @@
-# The tables and figures of each paper, from the tidy frame. What there is to make stands in workflow/papers/<paper>.yaml.
+# The tables and figures of each paper, from the tidy frame. What there is to make stands in src/replirank/papers/<paper>/paper.yaml.
 
 
 rule table:
@@ -15,7 +15,7 @@ rule table:
     conda:
         ENVIRONMENT
     params:
-        code=lambda wildcards: fingerprint(f"replirank.papers.{wildcards.paper}", "replirank.tables"),
+        code=lambda wildcards: fingerprint(f"replirank.papers.{wildcards.paper}.tables", "replirank.reporting.tables"),
         protocol=lambda wildcards: vars(PROTOCOLS[wildcards.paper]),
         config=config,
     script:
@@ -35,7 +35,7 @@ rule figure:
     conda:
         ENVIRONMENT
     params:
-        code=lambda wildcards: fingerprint(f"replirank.papers.{wildcards.paper}", "replirank.tables"),
+        code=lambda wildcards: fingerprint(f"replirank.papers.{wildcards.paper}.tables", "replirank.reporting.tables"),
         protocol=lambda wildcards: vars(PROTOCOLS[wildcards.paper]),
         config=config,
     script:

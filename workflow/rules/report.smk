@@ -23,7 +23,7 @@ rule report:
     input:
         outputs=paper_outputs(),
         provenance="results/provenance.json",
-        papers=[str(ROOT / f"workflow/papers/{paper}.yaml") for paper in config["run"]],
+        papers=[str(ROOT / f"src/replirank/papers/{paper}/paper.yaml") for paper in config["run"]],
     output:
         html="results/report.html",
     log:
@@ -33,6 +33,6 @@ rule report:
     conda:
         ENVIRONMENT
     params:
-        code=fingerprint("replirank.report"),
+        code=fingerprint("replirank.reporting.page"),
     script:
         "../scripts/report.py"

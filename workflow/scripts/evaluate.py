@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from replirank import scores
-from replirank.atomic import whole
+from replirank.atomic import atomic_write
 from replirank.data import arrays
-from replirank.evaluation import metrics_of
-from replirank.jobs import job
+from replirank.evaluation import scores
+from replirank.evaluation.per_dataset import metrics_of
+from replirank.pipeline.jobs import job
 
 paper, name = snakemake.wildcards.paper, snakemake.wildcards.dataset
 with job(f"evaluate {name} for {paper}", snakemake.log[0]) as report:
@@ -21,5 +21,5 @@ with job(f"evaluate {name} for {paper}", snakemake.log[0]) as report:
         scored = scores.read(path, dataset)
         keys = {"paper": paper, "dataset": name, "origin": card["origin"], "method": Path(path).stem}
         pieces.append(metrics_of(dataset, scored, keys))
-    with whole(snakemake.output.metrics) as temporary:
+    with atomic_write(snakemake.output.metrics) as temporary:
         pd.concat(pieces, ignore_index=True).to_parquet(temporary, index=False)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from replirank.data import arrays, letor_text
-from replirank.jobs import job
+from replirank.pipeline.jobs import job
 
 with job(f"letor_text {snakemake.wildcards.dataset}", snakemake.log[0]) as report:
     dataset = arrays.load(snakemake.input.arrays)

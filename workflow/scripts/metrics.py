@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from replirank.atomic import whole
-from replirank.jobs import job
+from replirank.atomic import atomic_write
+from replirank.pipeline.jobs import job
 
 with job("metrics", snakemake.log[0]):
     metrics = pd.concat([pd.read_parquet(path) for path in snakemake.input.pieces], ignore_index=True)
-    with whole(snakemake.output.metrics) as temporary:
+    with atomic_write(snakemake.output.metrics) as temporary:
         metrics.to_parquet(temporary, index=False)

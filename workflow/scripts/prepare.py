@@ -7,7 +7,7 @@ from replirank.atomic import write_text
 from replirank.data import arrays
 from replirank.data.prepare import Address, prepare
 from replirank.data.specs import spec
-from replirank.jobs import job
+from replirank.pipeline.jobs import job
 from replirank.seeds import derive
 
 name, params = snakemake.wildcards.dataset, snakemake.params

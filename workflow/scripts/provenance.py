@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from replirank.atomic import write_text
-from replirank.jobs import job
-from replirank.provenance import provenance
+from replirank.pipeline.jobs import job
+from replirank.pipeline.provenance import provenance
 
 with job("provenance", snakemake.log[0]):
     cards = [json.loads(Path(path).read_text()) for path in snakemake.input.cards]

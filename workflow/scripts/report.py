@@ -6,8 +6,8 @@ from pathlib import Path
 import yaml
 
 from replirank.atomic import write_text
-from replirank.jobs import job
-from replirank.report import page
+from replirank.pipeline.jobs import job
+from replirank.reporting.page import page
 
 with job("report", snakemake.log[0]):
     outputs = [Path(path) for path in snakemake.input.outputs]

@@ -1,9 +1,10 @@
 """Rule table: one table of a paper, in three forms."""
 
-from replirank import papers, tables
-from replirank.evidence import Evidence
-from replirank.jobs import job
-from replirank.protocol import Protocol
+from replirank import papers
+from replirank.pipeline.jobs import job
+from replirank.pipeline.protocol import Protocol
+from replirank.reporting import tables
+from replirank.reporting.evidence import Evidence
 
 paper, name = snakemake.wildcards.paper, snakemake.wildcards.name
 with job(f"table {paper}/{name}", snakemake.log[0]):

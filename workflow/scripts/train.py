@@ -2,11 +2,12 @@
 
 import json
 
-from replirank import methods, scores
-from replirank.atomic import whole, write_text
+from replirank import methods
+from replirank.atomic import atomic_write, write_text
 from replirank.data import arrays
-from replirank.jobs import job
+from replirank.evaluation import scores
 from replirank.models import base as models
+from replirank.pipeline.jobs import job
 from replirank.training import train
 
 paper, dataset_name, method_name = (snakemake.wildcards[name] for name in ("paper", "dataset", "method"))
@@ -28,5 +29,5 @@ with job(f"{method_name} on {dataset_name} for {paper}", snakemake.log[0]) as re
     scores.write(output.scores, scores.frame(dataset, trained.scored))
     models.save(output.models, trained.models)
     write_text(output.choices, json.dumps({"title": method.title, "folds": trained.choices}, indent=2) + "\n")
-    with whole(output.history) as temporary:
+    with atomic_write(output.history) as temporary:
         trained.history.to_csv(temporary, index=False, lineterminator="\n")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replirank.atomic import whole
+from replirank.atomic import atomic_write
 from replirank.errors import ReplirankError
 
 
@@ -125,7 +125,7 @@ def save(path: str | PathLike, dataset: Dataset) -> None:
     for number, fold in enumerate(dataset.folds, 1):
         for name, positions in fold._asdict().items():
             arrays[f"fold{number}_{name}"] = positions
-    with whole(path) as temporary:
+    with atomic_write(path) as temporary:
         np.savez(temporary, **arrays)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
-from replirank.data.arrays import Dataset, Fold, RankingData
+from replirank.data.arrays import Dataset, RankingData
+from replirank.data.folds import single_fold
 from replirank.errors import ReplirankError
 
 DIMENSIONS = 50
@@ -96,16 +96,3 @@ def equal_shares(values: np.ndarray, levels: int) -> np.ndarray:
     labels = np.empty(len(values), dtype=np.float32)
     labels[np.argsort(values, kind="stable")] = np.arange(len(values)) * levels // len(values)
     return labels
-
-
-def single_fold(queries: int, shares: Sequence[float]) -> Fold:
-    """Training, validation and test queries, one after the other, in these shares.
-
-    >>> single_fold(6, (2 / 3, 1 / 6, 1 / 6))
-    Fold(train=array([0, 1, 2, 3]), vali=array([4]), test=array([5]))
-    """
-    ends = np.rint(np.cumsum(shares) * queries).astype(np.int64)
-    parts = np.split(np.arange(queries), ends[:2])
-    if min(map(len, parts)) == 0:
-        raise ReplirankError(f"{queries} queries are too few to train, validate and test on", remedy="ask for more")
-    return Fold(*parts)

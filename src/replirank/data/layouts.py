@@ -53,20 +53,6 @@ def plain(name: str) -> str:
     return name.casefold().replace("-", "_")
 
 
-def rotate(parts: int) -> list[tuple[list[int], int, int]]:
-    """LETOR's folds over parts counted from 0: train, validation, test. Each part is tested on once.
-
-    >>> rotate(5)[0], rotate(5)[4]
-    (([0, 1, 2], 3, 4), ([4, 0, 1], 2, 3))
-    """
-    if parts < 3:
-        raise ReplirankError(
-            f"{parts} part(s) cannot be rotated into training, validation and test", remedy="give at least 3 parts"
-        )
-    turns = [[(first + step) % parts for step in range(parts)] for first in range(parts)]
-    return [(turn[:-2], turn[-2], turn[-1]) for turn in turns]
-
-
 class Listing:
     """What folders hold, sorted, each folder read once. Hidden entries and __MACOSX are left out."""
 

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from replirank.atomic import whole
+from replirank.atomic import atomic_write
 from replirank.data.arrays import RankingData
 from replirank.errors import ReplirankError
 
@@ -288,7 +288,7 @@ def write(path: str | PathLike, data: RankingData) -> None:
             f"the document id {_show(bad[0].encode())} holds white space", path=path, remedy="ids are single words"
         )
     names = "".join(f" {column}:%.9g" for column in range(1, data.features.shape[1] + 1))
-    with whole(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+    with atomic_write(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
         for query, rows in zip(data.query_ids, data, strict=True):
             ids = [""] * (rows.stop - rows.start)
             if data.document_ids is not None:

@@ -13,8 +13,8 @@ import numpy as np
 from replirank.data import letor_text
 from replirank.data.arrays import Dataset, Fold, RankingData
 from replirank.data.download import download
-from replirank.data.layouts import Layout, find_layout, rotate
-from replirank.data.simulate import rotation
+from replirank.data.folds import rotated, rotation
+from replirank.data.layouts import Layout, find_layout
 from replirank.data.specs import Spec
 from replirank.data.unpack import unpack
 from replirank.errors import ReplirankError
@@ -128,13 +128,8 @@ def read_layout(spec: Spec, layout: Layout, shown: tuple[Path, Path] | None = No
     collected = _Collector(spec, shown)
     if layout.parts:
         parts = [collected.read(path) for path in layout.parts]
-        if len(parts) == spec.folds:
-            folds = [
-                Fold(np.concatenate([parts[part] for part in train]), parts[vali], parts[test])
-                for train, vali, test in rotate(len(parts))
-            ]
-        else:  # parts of another number are no folds: cut the queries anew
-            folds = rotation(sum(map(len, parts)), spec.folds)
+        # Parts of another number are no folds: cut the queries anew.
+        folds = rotated(parts) if len(parts) == spec.folds else rotation(sum(map(len, parts)), spec.folds)
     else:
         folds = [
             Fold(*(collected.read(path) if path else np.array([], dtype=np.int64) for path in files))

@@ -18,19 +18,14 @@ from numbers import Real
 import numpy as np
 
 from replirank.data.arrays import Dataset, Fold, RankingData
-from replirank.data.artificial import single_fold, standardised
+from replirank.data.artificial import standardised
+from replirank.data.columns import FIRST_TWO, GOV, LETOR4, MSLR
+from replirank.data.folds import rotation, single_fold
 from replirank.errors import ReplirankError
 
 Lengths = float | Sequence[float]
 """Documents per query: the mean, or (shortest, longest), or (shortest, mean, longest)."""
 
-# Where the columns are that a method may ask for by name, from 0: bm25 is that of the whole document.
-FIRST_TWO = {"bm25": 0, "pagerank": 1}
-OHSUMED = {"bm25": 40}
-# BM25 of one field each: body, anchor, title, URL.
-GOV = {"bm25": 24, "bm25_body": 20, "bm25_anchor": 21, "bm25_title": 22, "bm25_url": 23, "pagerank": 50}
-LETOR4 = {"bm25": 36, "bm25_body": 20, "bm25_anchor": 24, "bm25_title": 28, "bm25_url": 32, "pagerank": 40}
-MSLR = {"bm25": 109, "pagerank": 129}
 
 WEB_SHARES = {1: 0.40, 2: 0.25, 3: 0.18, 4: 0.12, 5: 0.05}
 MSLR_SHARES = {0: 0.52, 1: 0.323, 2: 0.133, 3: 0.017, 4: 0.007}
@@ -142,24 +137,6 @@ def strict_list(
 def web_columns(features: int) -> dict[str, int]:
     """The text matches come first, what depends on the document alone last."""
     return {"bm25": 0, "pagerank": features - 1}
-
-
-# Folds
-
-
-def rotation(queries: int, folds: int) -> tuple[Fold, ...]:
-    """LETOR's folds: of n parts, fold k trains on the n - 2 from part k on, chooses on the next, reports on the last.
-
-    >>> [fold.test.tolist() for fold in rotation(7, 5)]
-    [[6], [0, 1], [2, 3], [4], [5]]
-    """
-    if not 3 <= folds <= queries:
-        raise ReplirankError(
-            f"{queries} queries cannot make {folds} folds", remedy="take 3 folds or more, and as many queries at least"
-        )
-    parts = np.array_split(np.arange(queries), folds)
-    turned = ([parts[(k + step) % folds] for step in range(folds)] for k in range(folds))
-    return tuple(Fold(np.concatenate(train), vali, test) for *train, vali, test in turned)
 
 
 # Queries and documents, and what they are worth

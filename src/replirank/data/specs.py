@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 
-from replirank.data import simulate
+from replirank.data import columns, simulate
 from replirank.data.arrays import Dataset
 from replirank.data.artificial import artificial
 from replirank.errors import ReplirankError
@@ -67,7 +67,7 @@ def _gov(id: str, folder: str, queries: int, documents: int, relevant: float) ->
         stand_in=partial(simulate.gov, relevant),
         names=(id.upper(), folder),
         bundles=("Gov", "LETOR3.0", "LETOR3"),
-        columns=simulate.GOV,
+        columns=columns.GOV,
         queries=queries,
         documents=documents,
     )
@@ -81,7 +81,7 @@ def _mslr(id: str, title: str, queries: int, documents: int) -> Spec:
         levels=(0, 1, 2, 3, 4),
         stand_in=simulate.mslr,
         names=(title,),
-        columns=simulate.MSLR,
+        columns=columns.MSLR,
         queries=queries,
         documents=documents,
     )
@@ -94,7 +94,7 @@ TD2003_30 = Spec(
     levels=(0, 1),
     stand_in=partial(simulate.gov, 5.6, folds=4),
     names=("TD2003-30",),
-    columns=simulate.GOV,
+    columns=columns.GOV,
     folds=4,
     queries=30,
     documents=29_058,
@@ -103,11 +103,7 @@ TD2003_30 = Spec(
     note="30 of TD2003's 50 queries, in four folds as in frank2007",
 )
 
-# frank2007's 14 features, as near as LETOR's columns come to them (papers/frank2007.py names each): BM25, BM25 of the
-# extracted title, PageRank, HostRank, eight kinds of relevance propagation, topical PageRank, topical HITS authority.
-FRANK_COLUMNS = (24, 60, 50, 51, *range(40, 48), 52, 53)
-
-_MILLION_QUERY = {"features": 46, "levels": (0, 1, 2), "columns": simulate.LETOR4}
+_MILLION_QUERY = {"features": 46, "levels": (0, 1, 2), "columns": columns.LETOR4}
 
 SPECS: Mapping[str, Spec] = MappingProxyType(
     {
@@ -122,12 +118,12 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
                     simulate.letor,
                     features=45,
                     shares={0: 0.70, 1: 0.16, 2: 0.14},
-                    columns=simulate.OHSUMED,
+                    columns=columns.OHSUMED,
                     barren=0.02,
                 ),
                 names=("OHSUMED",),
                 bundles=("LETOR3.0", "LETOR3"),
-                columns=simulate.OHSUMED,
+                columns=columns.OHSUMED,
                 queries=106,
                 documents=16_140,
                 labels={0: 11_303, 1: 2_585, 2: 2_252},
@@ -141,7 +137,11 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
             _gov("np2004", "2004_np_dataset", 75, 73_834, 1),
             TD2003_30,
             some_columns(
-                TD2003_30, "td2003_30_14", "TD2003-30, 14 features", FRANK_COLUMNS, "14 of its 64 features, see Table 1"
+                TD2003_30,
+                "td2003_30_14",
+                "TD2003-30, 14 features",
+                columns.FRANK_COLUMNS,
+                "14 of its 64 features, see Table 1",
             ),
             Spec(
                 "mq2007",
@@ -150,7 +150,7 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
                     simulate.letor,
                     features=46,
                     shares={0: 0.742, 1: 0.203, 2: 0.055},
-                    columns=simulate.LETOR4,
+                    columns=columns.LETOR4,
                     barren=0.14,
                 ),
                 names=("MQ2007",),
@@ -167,7 +167,7 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
                     simulate.letor,
                     features=46,
                     shares={0: 0.807, 1: 0.132, 2: 0.061},
-                    columns=simulate.LETOR4,
+                    columns=columns.LETOR4,
                     barren=0.28,
                 ),
                 names=("MQ2008",),
@@ -185,7 +185,7 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
                 levels=None,
                 stand_in=simulate.strict_list,
                 names=("MQ2008-list",),
-                columns=simulate.LETOR4,
+                columns=columns.LETOR4,
                 queries=784,
                 documents=902_220,
             ),

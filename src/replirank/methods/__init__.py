@@ -13,7 +13,7 @@ __all__ = ["Method", "find", "ids"]
 
 def ids() -> list[str]:
     """The ids of all methods, without importing them."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
+    return sorted(found.name for found in pkgutil.iter_modules(__path__) if found.name != "base" and not found.ispkg)
 
 
 def find(method: str) -> type[Method]:

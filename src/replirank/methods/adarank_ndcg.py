@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replirank.fitting.adarank import AdaRank
+from replirank.methods.families.adarank import AdaRank
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from replirank.data.arrays import RankingData
+from replirank.engines.task import Fit, Task
 from replirank.errors import ReplirankError
-from replirank.fitting.task import Fit, Task
 
 __all__ = ["Fit", "Method", "Task"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replirank.fitting.surrogates import BayesFunction
 from replirank.losses.listwise import cosine
 from replirank.methods.cosine_linear import CosineLinear
+from replirank.methods.families.surrogates import BayesFunction
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replirank.fitting.surrogates import LinearFunction
 from replirank.losses.listwise import cosine
+from replirank.methods.families.surrogates import LinearFunction
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replirank.fitting.surrogates import BayesFunction
 from replirank.losses.listwise import top_one_divergence
 from replirank.methods.cross_entropy_linear import CrossEntropyLinear
+from replirank.methods.families.surrogates import BayesFunction
 
 
 @dataclass(frozen=True)

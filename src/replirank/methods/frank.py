@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from replirank.data.arrays import RankingData
-from replirank.fitting.boosting import boost
-from replirank.fitting.fidelity import FidelityBooster, GroupShape, common_groups
-from replirank.fitting.weak_learners import make_weak_learners
+from replirank.engines.boosting import boost
+from replirank.engines.fidelity import FidelityBooster, GroupShape, common_groups
+from replirank.engines.weak_learners import make_weak_learners
 from replirank.methods.base import Fit, Method, Task
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replirank.fitting.batches import list_shapes
-from replirank.fitting.descent import Descent
+from replirank.engines.batches import list_shapes
 from replirank.losses.listwise import listnet
+from replirank.methods.families.descent import Descent
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from replirank.data.arrays import RankingData
-from replirank.fitting.full_batch import Lists, Shapes, common_shapes, descend, make_lists
-from replirank.fitting.surrogates import Shared, level_counts
+from replirank.data.pairs import level_counts
+from replirank.engines.full_batch import Blocks, BlockShapes, block_shapes, descend_together, make_blocks
 from replirank.methods.base import Fit, Method, Task
+from replirank.methods.families.surrogates import Shared
 from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of
 
 
@@ -27,7 +28,7 @@ class NegativeLogLikelihood:
 
     levels: tuple[float, ...]
 
-    def __call__(self, params: jax.Array, lanes: Mapping[str, jax.Array], lists: Lists) -> jax.Array:
+    def __call__(self, params: jax.Array, lanes: Mapping[str, jax.Array], lists: Blocks) -> jax.Array:
         (labels,), (where,) = lists.labels, lists.where
         logarithms = jax.nn.log_softmax(jnp.einsum("kld,dn->kln", params, lists.inputs), axis=0)
         levels = jnp.asarray(self.levels, dtype=labels.dtype)
@@ -42,19 +43,19 @@ class Plugin(Method):
     title = "Plug-in estimate"
 
     @classmethod
-    def plan(cls, trains: Iterable[RankingData]) -> Shapes:
-        return common_shapes(map(one_list, trains))
+    def plan(cls, trains: Iterable[RankingData]) -> BlockShapes:
+        return block_shapes(map(one_list, trains))
 
     @classmethod
-    def share(cls, train: RankingData, plan: Shapes) -> Shared:
+    def share(cls, train: RankingData, plan: BlockShapes) -> Shared:
         # The folds differ in length; one class holds them all.
-        longest = Shapes(((1, plan.classes[-1][1]),), plan.levels)
-        return Shared(make_lists(one_list(train), longest), plan.levels, level_counts(train, plan.levels))
+        longest = BlockShapes(((1, plan.classes[-1][1]),), plan.levels)
+        return Shared(make_blocks(one_list(train), longest), plan.levels, level_counts(train, plan.levels))
 
     def fit(self, task: Task) -> Fit:
         lists, levels, _ = task.shared
         gains = np.array(gains_of(levels))
-        (lane,) = descend(
+        (lane,) = descend_together(
             NegativeLogLikelihood(levels),
             np.zeros((len(levels), 1, len(lists.inputs)), dtype=np.float32),
             {},

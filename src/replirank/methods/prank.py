@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replirank.fitting.online import Online
+from replirank.methods.families.online import Online
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from replirank.data.arrays import RankingData
-from replirank.fitting.boosting import Choice, Ended, boost, pair_counts
-from replirank.fitting.weak_learners import Histogram, WeakLearners, make_weak_learners
+from replirank.data.pairs import pair_counts
+from replirank.engines.boosting import Choice, Ended, boost
+from replirank.engines.weak_learners import Histogram, WeakLearners, make_weak_learners
 from replirank.methods.base import Fit, Method, Task
 
-NEGLIGIBLE = 1e-12  # a loss, or an r, that is rounding
+ZERO_WEIGHT = 1e-12  # a loss, or an r, that is rounding
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class ExponentialBooster:
         self.potentials, self.loss = self._weigh()
 
     def choose(self) -> Choice | Ended:
-        if self.loss < NEGLIGIBLE:
+        if self.loss < ZERO_WEIGHT:
             return Ended("no pair is left to be ordered" if self.pairs else "no query has two different labels")
         # The potentials add up to 0: what a weak learner has on its side, the others lack.
         r = -self.learners.sums(self.histogram(self.potentials[self.in_pairs])) / (self.loss * self.pairs)
@@ -50,7 +51,7 @@ class ExponentialBooster:
         # Where all pairs agree, the best alpha would be infinite: as if one pair did not.
         most = 1 - 1 / (self.pairs + 1)
         chosen = float(np.clip(r[feature, threshold], -most, most))
-        if abs(chosen) < NEGLIGIBLE:
+        if abs(chosen) < ZERO_WEIGHT:
             return Ended("no weak learner has more weight on one side than on the other")
         alpha = float(np.log((1 + chosen) / (1 - chosen)) / 2)
         self.scores += alpha * self.learners.output(feature, threshold)

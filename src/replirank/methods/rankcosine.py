@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replirank.fitting.batches import list_shapes
-from replirank.fitting.descent import Descent
+from replirank.engines.batches import list_shapes
 from replirank.losses.listwise import cosine
 from replirank.methods.base import Task
+from replirank.methods.families.descent import Descent
 from replirank.models import linear
 
 

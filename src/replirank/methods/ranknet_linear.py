@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replirank.fitting.descent import Descent
-from replirank.fitting.gradient import Loss
+from replirank.engines.stochastic import Loss
 from replirank.losses.pairwise import cross_entropy, cross_entropy_ties
+from replirank.methods.families.descent import Descent
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replirank.fitting.descent import Descent
-from replirank.fitting.gradient import Loss
+from replirank.engines.stochastic import Loss
 from replirank.losses.pairwise import cross_entropy, cross_entropy_ties
 from replirank.methods.base import Task
+from replirank.methods.families.descent import Descent
 from replirank.models import two_layer
 
 

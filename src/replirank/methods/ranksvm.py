@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from replirank.data.arrays import RankingData
-from replirank.fitting.margin import PairHinge, Planes, maximise_margin
+from replirank.engines.margin import PairHinge, Planes, maximise_margin
 from replirank.methods.base import Fit, Method, Task
 from replirank.models.linear import Linear
 

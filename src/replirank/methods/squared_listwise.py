@@ -8,10 +8,10 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from replirank.fitting.batches import list_shapes
-from replirank.fitting.descent import Descent
+from replirank.engines.batches import list_shapes
 from replirank.losses.listwise import squared
 from replirank.methods.base import Task
+from replirank.methods.families.descent import Descent
 from replirank.models import linear
 
 

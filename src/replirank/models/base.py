@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from replirank.atomic import whole
+from replirank.atomic import atomic_write
 from replirank.data.arrays import RankingData
 from replirank.errors import ReplirankError
 
@@ -46,7 +46,7 @@ def save(path: str | PathLike, models: Mapping[str, Model]) -> None:
         arrays[f"{name}/kind"] = np.array(model.kind)
         for field in fields(model):
             arrays[f"{name}/{field.name}"] = np.asarray(getattr(model, field.name))
-    with whole(path) as temporary:
+    with atomic_write(path) as temporary:
         np.savez(temporary, **arrays)
 
 

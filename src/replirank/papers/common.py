@@ -12,11 +12,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from replirank import stats
-from replirank.evidence import Evidence
+from replirank.evaluation import stats
 from replirank.metrics.conventions import convention
+from replirank.reporting.evidence import Evidence
+from replirank.reporting.tables import Table
 from replirank.seeds import derive
-from replirank.tables import Table
 
 Entry = Mapping[str, Any]
 

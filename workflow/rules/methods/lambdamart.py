@@ -5,10 +5,10 @@ import itertools
 import lightgbm
 import numpy as np
 
-from replirank import scores
 from replirank.data import arrays
-from replirank.jobs import job
+from replirank.evaluation import scores
 from replirank.metrics.per_query import graded_metric
+from replirank.pipeline.jobs import job
 from replirank.seeds import derive
 
 TREES, STEP = 300, 10

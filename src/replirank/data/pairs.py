@@ -1,0 +1,45 @@
+"""Pairs of documents of one query whose labels differ, and counts of labels: what methods ask of ranking data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from replirank.data.arrays import RankingData
+
+
+def pair_counts(data: RankingData) -> np.ndarray:
+    """How many pairs of documents with different labels each query has.
+
+    >>> labels = np.array([2, 0, 1, 1, 0], dtype=np.float32)
+    >>> pair_counts(RankingData(np.zeros((5, 1)), labels, np.array([0, 4, 5]), np.array([1, 2])))
+    array([5, 0])
+    """
+    levels = np.unique(data.labels)
+    counts = np.array([np.add.reduceat(data.labels == level, data.offsets[:-1], dtype=np.int64) for level in levels])
+    below = np.cumsum(counts, axis=0) - counts
+    return np.sum(counts * below, axis=0)
+
+
+def pairs_of(labels: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Row numbers (better, worse) of every pair of documents of a query whose labels differ."""
+    better, worse = [], []
+    for first, last in zip(offsets[:-1], offsets[1:], strict=True):
+        ours = labels[first:last]
+        i, j = np.nonzero(ours[:, None] > ours[None, :])
+        better.append(i + first)
+        worse.append(j + first)
+    return np.concatenate(better).astype(np.int32), np.concatenate(worse).astype(np.int32)
+
+
+def queries_with_pairs(data: RankingData) -> RankingData:
+    """Without the queries whose labels are all the same: no order of theirs is better than another."""
+    if not data.queries:
+        return data
+    highest, lowest = (extreme.reduceat(data.labels, data.offsets[:-1]) for extreme in (np.maximum, np.minimum))
+    return data.take(np.flatnonzero(highest > lowest))
+
+
+def level_counts(train: RankingData, levels: Sequence[float]) -> tuple[int, ...]:
+    return tuple(int(np.sum(train.labels == level)) for level in levels)

@@ -1,0 +1,231 @@
+"""Plain gradient descent on the whole training set, for many grid points ("lanes") at once.
+
+A grid point differs from the next in a few numbers only, so all of them are columns of one matrix product, each with
+its own step size. The lists stand in blocks by length class: a loss sees (lanes, queries, documents) and reduces over
+the last axis, which on a CPU is several times faster than sums by segment.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+
+from replirank.data.arrays import RankingData
+from replirank.data.pairs import queries_with_pairs
+from replirank.engines.batches import LengthClass, fewer_classes
+from replirank.engines.task import Task
+from replirank.errors import ReplirankError
+
+MOST_CLASSES = 3  # each is compiled by itself, which costs more than some padding
+STRIDE = 5  # epochs between two looks at the validation queries
+SUFFICIENT = 0.3  # Armijo: the part of the decrease promised by the slope that a step must give
+GROWTH, SHRINKAGE = 1.25, 0.5  # of the step size, after a step that did and one that did not
+LEAST_DECREASE = 1e-6  # a lane whose loss falls by less than this part of it is finished
+FEWEST_LANES = 5  # below which dropping lanes saves less than compiling for their number costs
+
+
+# The lists
+
+
+class BlockShapes(NamedTuple):
+    """What the training sets of all folds have in common, so that they share one compilation."""
+
+    classes: tuple[tuple[int, int], ...]  # (queries, length) of each, by growing length
+    levels: tuple[float, ...]  # the labels there are
+
+
+class Blocks(NamedTuple):
+    inputs: np.ndarray  # (features + 1, documents + padding); the last row is 1, for the offsets
+    labels: tuple[np.ndarray, ...]  # for each class (queries, length)
+    where: tuple[np.ndarray, ...]  # the same: which are documents and not padding
+    queries: np.ndarray  # () their number
+
+
+def block_shapes(trains: Iterable[RankingData]) -> BlockShapes:
+    """BlockShapes that the lists of all these training sets fit into."""
+    levels: set[float] = set()
+    lengths = []
+    for train in trains:
+        levels.update(np.unique(train.labels).tolist())
+        lengths.append(queries_with_pairs(train).lengths)
+    of_class = fewer_lengths(Counter(np.concatenate(lengths).tolist()))
+    most = np.max([np.bincount(np.searchsorted(of_class, each), minlength=len(of_class)) for each in lengths], axis=0)
+    return BlockShapes(tuple(zip(most.tolist(), of_class, strict=True)) or ((1, 1),), tuple(sorted(levels)))
+
+
+def fewer_lengths(queries_of: Mapping[int, int], most: int = MOST_CLASSES) -> list[int]:
+    """At most so many lengths to pad to: the one whose queries are cheapest to pad to the next goes, again and again.
+
+    >>> fewer_lengths({8: 2, 39: 5, 40: 1000, 120: 1}, most=3)
+    [8, 40, 120]
+    """
+    by_length = {LengthClass(length, None): count for length, count in queries_of.items()}
+    return [found.length for found in fewer_classes(by_length, most)]
+
+
+def make_blocks(data: RankingData, shapes: BlockShapes) -> Blocks:
+    """The training set as blocks of these shapes, put on the device once for all epochs and grid points."""
+    data = queries_with_pairs(data)
+    class_of = np.searchsorted([length for _, length in shapes.classes], data.lengths)
+    rows, where = [], []
+    for number, (queries, length) in enumerate(shapes.classes):
+        members = np.flatnonzero(class_of == number)
+        filled = np.zeros((queries, length), dtype=bool)
+        filled[: len(members)] = np.arange(length) < data.lengths[members, None]
+        row = np.zeros((queries, length), dtype=np.int64)
+        row[: len(members)] = data.offsets[members, None] + np.arange(length)
+        rows.append(np.where(filled, row, data.documents))  # one row of padding stands behind the last document
+        where.append(filled)
+    inputs = np.zeros((data.documents + 1, data.features.shape[1] + 1), dtype=np.float32)
+    inputs[:-1, :-1], inputs[:-1, -1] = data.features, 1
+    labels = np.append(data.labels, np.float32(0))
+    return jax.device_put(
+        Blocks(
+            inputs=np.ascontiguousarray(inputs[np.concatenate([row.ravel() for row in rows])].T),
+            labels=tuple(labels[row] for row in rows),
+            where=tuple(where),
+            queries=np.float32(data.queries),
+        )
+    )
+
+
+def with_offset(data: RankingData) -> np.ndarray:
+    """Features as descent sees them: (features + 1, documents), the last row being 1."""
+    return np.append(data.features.T, np.ones((1, data.documents), dtype=np.float32), axis=0)
+
+
+# The descent
+
+
+class Objective(Protocol):
+    """Hashable, and equal for folds that share a compilation."""
+
+    def __call__(self, params: jax.Array, lanes: Mapping[str, jax.Array], lists: Blocks) -> jax.Array:
+        """The loss of each lane; `params` are (outputs, lanes, inputs), hyper-parameters (lanes,)."""
+
+
+class State(NamedTuple):
+    params: np.ndarray  # (outputs, lanes, inputs)
+    gradient: np.ndarray
+    loss: np.ndarray  # (lanes,), and so the rest
+    step: np.ndarray
+    left: np.ndarray  # epochs to go; 0: finished
+
+    def take(self, lanes: np.ndarray) -> State:
+        params, gradient, *rest = self
+        return State(params[:, lanes], gradient[:, lanes], *(values[lanes] for values in rest))
+
+
+class Lane(NamedTuple):
+    """What became of a grid point."""
+
+    params: np.ndarray  # (outputs, inputs), where descent ended
+    history: pd.DataFrame
+
+
+def descend_together(
+    objective: Objective,
+    params: np.ndarray,
+    lanes: Mapping[str, np.ndarray],
+    lists: Blocks,
+    *,
+    score: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    task: Task,
+    epochs: np.ndarray,
+    drop: bool = True,
+) -> list[Lane]:
+    """Minimise the loss of each lane from its `params` on, for at most so many epochs, and keep where it ends.
+
+    An epoch is one evaluation of loss and gradient, where a step along the gradient leads. If the loss falls enough
+    there, the step is taken and the next will be longer; if not, it is taken back and half of it is tried. `score`
+    gives every lane's scores of the validation documents, (lanes, documents). They are for the history alone: descent
+    is "without any parameter tuning" (bayesopt2010, section 6.1), the number of steps included.
+    """
+    vali = with_offset(task.vali)
+    state = _begin(objective, params, lanes, lists, epochs)
+    histories: list[list[tuple[int, float, float]]] = [[] for _ in range(len(state.loss))]
+    ends = list(state.params.swapaxes(0, 1))
+    number = np.arange(len(ends))  # which lane it is that stands at a place
+    live, epoch = np.ones(len(ends), dtype=bool), 0
+    while live.any():
+        scores = score(state.params[:, live], vali)
+        for place, of_lane in zip(np.flatnonzero(live), scores, strict=True):
+            lane = number[place]
+            row = min(epoch, int(epochs[lane])), float(state.loss[place]), task.validate(of_lane)
+            histories[lane].append(row)
+            ends[lane] = state.params[:, place].copy()
+        best = max(rows[-1][-1] for rows in histories)
+        task.report(f"epoch {epoch}, {live.sum()} of {len(ends)} grid points, validation {best:.4f}")
+        places = _places(state.left > 0, drop)
+        state, number = state.take(places), number[places]
+        lanes = {name: values[places] for name, values in lanes.items()}
+        live = state.left > 0
+        if live.any():
+            state = _run(state, lanes, lists, STRIDE, objective=objective)
+            epoch += STRIDE
+    return [
+        Lane(params, pd.DataFrame(rows, columns=["epoch", "loss", "validation"]))
+        for params, rows in zip(ends, histories, strict=True)
+    ]
+
+
+def _begin(objective: Objective, params: np.ndarray, lanes, lists: Blocks, epochs: np.ndarray) -> State:
+    """An epoch of no step gives the first gradient. The first step is to move the scores by about one."""
+    none = np.zeros_like(params[0, :, 0])
+    unknown = State(params, np.zeros_like(params), np.full_like(none, np.inf), none, np.ones(len(none), dtype=np.int32))
+    state = _run(unknown, lanes, lists, 1, objective=objective)
+    if not np.all(np.isfinite(state.loss)):
+        raise ReplirankError("the training loss is not finite where descent starts", remedy="scale the features")
+    slope = np.linalg.norm(state.gradient, axis=(0, 2))
+    documents = sum(int(where.sum()) for where in lists.where)
+    length = np.linalg.norm(lists.inputs) / max(documents, 1) ** 0.5  # of a document's features, about
+    step = np.divide(1, slope * length, where=slope > 0, out=np.zeros_like(none))
+    return state._replace(step=step, left=np.where(slope > 0, epochs, 1).astype(np.int32))
+
+
+def _run(*arguments, objective: Objective) -> State:
+    return State(*map(np.asarray, _epochs(*arguments, objective=objective)))
+
+
+def _places(live: np.ndarray, drop: bool) -> np.ndarray:
+    """The places to go on with: all, or the live ones in half as many, halved again where they fit."""
+    size = len(live)
+    while drop and live.sum() <= -(-size // 2) and size > FEWEST_LANES:
+        size = -(-size // 2)
+    return np.arange(size) if size == len(live) else np.argsort(~live, kind="stable")[:size]
+
+
+def _evaluate(objective: Objective, params: jax.Array, lanes: Mapping[str, jax.Array], lists: Blocks):
+    def total(params):
+        losses = objective(params, lanes, lists)
+        return jnp.sum(losses), losses  # no lane's loss depends on another's parameters: one gradient serves all
+
+    (_, losses), gradient = jax.value_and_grad(total, has_aux=True)(params)
+    return losses, gradient
+
+
+@partial(jax.jit, static_argnames="objective")
+def _epochs(state, lanes, lists, count, *, objective) -> State:
+    def epoch(_, state: State) -> State:
+        trial = state.params - state.step[None, :, None] * state.gradient
+        loss, gradient = _evaluate(objective, trial, lanes, lists)
+        promised = state.step * jnp.sum(state.gradient**2, axis=(0, 2))
+        taken = (loss <= state.loss - SUFFICIENT * promised) & (state.left > 0)  # never if it is not a number
+        negligible = jnp.where(taken, state.loss - loss, promised) <= LEAST_DECREASE * state.loss
+        here = taken[None, :, None]
+        return State(
+            params=jnp.where(here, trial, state.params),
+            gradient=jnp.where(here, gradient, state.gradient),
+            loss=jnp.where(taken, loss, state.loss),
+            step=state.step * jnp.where(taken, GROWTH, SHRINKAGE),
+            left=jnp.where(negligible, 0, jnp.maximum(state.left - 1, 0)),
+        )
+
+    return jax.lax.fori_loop(0, count, epoch, state)

@@ -1,0 +1,147 @@
+"""The two classes of ranking functions of bayesopt2010, trained by descent on its surrogates: bases of its methods.
+
+A surrogate is a loss of losses/listwise.py, which may have hyper-parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from replirank.data.arrays import RankingData
+from replirank.data.pairs import level_counts
+from replirank.engines.full_batch import Blocks, BlockShapes, Lane, block_shapes, descend_together, make_blocks
+from replirank.methods.base import Fit, Method, Task
+from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of, warm_start
+from replirank.models.linear import Linear
+
+# The ranking functions, of (outputs, lanes, documents) to (lanes, documents)
+
+
+def linear(outputs: jax.Array, lanes: Mapping[str, jax.Array]) -> jax.Array:
+    return outputs[0]
+
+
+@dataclass(frozen=True)
+class ExpectedGain:
+    """Section 5.2. In training a level of probability above epsilon is taken for certain (section 6.2).
+
+    A document whose level is certain has no gradient, so that it does not drive the weights to infinity.
+    """
+
+    gains: tuple[float, ...]
+
+    def __call__(self, outputs: jax.Array, lanes: Mapping[str, jax.Array]) -> jax.Array:
+        # Level by level, since sums over a first axis this short are slow. The likeliest level has odds 1.
+        odds = [jnp.exp(each - jax.lax.stop_gradient(jnp.max(outputs, axis=0))) for each in outputs]
+        total = sum(odds)
+        expected = sum(gain * each for gain, each in zip(self.gains, odds, strict=True)) / total
+        likeliest = jnp.zeros_like(total)
+        for gain, each in zip(self.gains, odds, strict=True):
+            likeliest = jnp.where(each == 1, gain, likeliest)
+        # P > epsilon, for one level at most, since epsilon >= 1/2.
+        return jnp.where(lanes["epsilon"][:, None] * total < 1, likeliest, expected)
+
+
+@dataclass(frozen=True)
+class MeanSurrogate:
+    """Eq. 13: the mean over the queries of the surrogate of a ranking function."""
+
+    surrogate: Callable[..., jax.Array]
+    function: Callable[[jax.Array, Mapping[str, jax.Array]], jax.Array]
+
+    def __call__(self, params: jax.Array, lanes: Mapping[str, jax.Array], lists: Blocks) -> jax.Array:
+        scores = self.function(jnp.einsum("kld,dn->kln", params, lists.inputs), lanes)
+        own = {name: values[:, None, None] for name, values in lanes.items() if name != "epsilon"}
+        total, first = jnp.zeros(len(scores), dtype=scores.dtype), 0
+        for labels, where in zip(lists.labels, lists.where, strict=True):
+            here = scores[:, first : first + labels.size].reshape(-1, *labels.shape)
+            total += jnp.sum(self.surrogate(here, labels[None], where=where[None], **own), axis=-1)
+            first += labels.size
+        return total / jnp.maximum(lists.queries, 1)
+
+
+# The methods
+
+
+class Shared(NamedTuple):
+    lists: Blocks
+    levels: tuple[float, ...]
+    counts: tuple[int, ...]  # how many documents have each level
+
+
+@dataclass(frozen=True)
+class Surrogate(Method):
+    """Descent on a surrogate: all grid points of a fold at once."""
+
+    epochs: int = 200
+
+    surrogate: ClassVar[Callable[..., jax.Array]]
+
+    plan = staticmethod(block_shapes)
+
+    @classmethod
+    def share(cls, train: RankingData, plan: BlockShapes) -> Shared:
+        return Shared(make_blocks(train, plan), plan.levels, level_counts(train, plan.levels))
+
+    def fit(self, task: Task) -> Fit:
+        return self.fit_together([self], task)[0]
+
+    @classmethod
+    def lanes(cls, points: Sequence[Method]) -> dict[str, np.ndarray]:
+        """The hyper-parameters that the loss depends on."""
+        names = [field.name for field in fields(cls) if field.name != "epochs"]
+        return {name: np.array([getattr(point, name) for point in points], dtype=np.float32) for name in names}
+
+
+class LinearFunction(Surrogate):
+    """With the linear ranking function w.x + b, the paper's baseline. b matters to the cosine and to squares."""
+
+    @classmethod
+    def solve(cls, points: Sequence[LinearFunction], task: Task) -> list[Lane]:
+        lists = task.shared.lists
+        return descend_together(
+            MeanSurrogate(cls.surrogate, linear),
+            np.zeros((1, len(points), len(lists.inputs)), dtype=np.float32),
+            cls.lanes(points),
+            lists,
+            score=lambda params, inputs: params[0] @ inputs,
+            task=task,
+            epochs=np.array([point.epochs for point in points]),
+        )
+
+    @classmethod
+    def fit_together(cls, points: Sequence[LinearFunction], task: Task) -> list[Fit]:
+        return [Fit(Linear(lane.params[0, :-1]), lane.history) for lane in cls.solve(points, task)]
+
+
+class BayesFunction(Surrogate):
+    """With the Bayes-optimal ranking function, from the linear solution on (the warm start of section 6.2)."""
+
+    linear: ClassVar[type[LinearFunction]]  # the same surrogate with the linear function
+
+    @classmethod
+    def fit_together(cls, points: Sequence[BayesFunction], task: Task) -> list[Fit]:
+        levels, gains = task.shared.levels, gains_of(task.shared.levels)
+        own = [field.name for field in fields(cls.linear)]
+        wanted = [cls.linear(**{name: getattr(point, name) for name in own}) for point in points]
+        distinct = list(dict.fromkeys(wanted))  # epsilon is none of the linear function's
+        solved = dict(zip(distinct, cls.linear.solve(distinct, task), strict=True))
+        linear = np.stack([solved[point].params[0] for point in wanted])
+        found = descend_together(
+            MeanSurrogate(cls.surrogate, ExpectedGain(gains)),
+            warm_start(linear, levels, task.shared.counts),
+            cls.lanes(points),
+            task.shared.lists,
+            score=lambda params, inputs: expected_gain(params @ inputs, np.array(gains, dtype=np.float32)),
+            task=task,
+            epochs=np.array([point.epochs for point in points]),
+        )
+        return [
+            Fit(BayesOptimal(lane.params[:, :-1], lane.params[:, -1], np.array(gains)), lane.history) for lane in found
+        ]

@@ -1,0 +1,80 @@
+"""frank2007, section 4.4.4: how much does a method gain from more training queries?
+
+A draw puts the training queries of each fold into a random order and takes the first 1, 2, 4 and 8 twelfths of them,
+the same for every method. Validation and test queries stay as they are. All twelfths are the usual results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from replirank.data.arrays import Dataset, Fold, RankingData
+from replirank.data.pairs import pair_counts
+from replirank.methods.base import Method
+from replirank.metrics.per_query import graded_metric
+from replirank.seeds import derive
+from replirank.training import train
+
+TWELFTHS = (1, 2, 4, 8)
+ALL = 12
+
+
+def draw(
+    dataset: Dataset,
+    method: type[Method],
+    number: int,
+    *,
+    grid: Mapping[str, Sequence] | None,
+    convention: str,
+    select_by: str,
+    seed: int,
+    names: tuple[str, str],
+    report: Callable[[str], None],
+) -> pd.DataFrame:
+    """One method on one draw: a row for each size and fold, with the metric `select_by` of the test queries.
+
+    The full size is there with its numbers only: it is not trained again.
+    """
+    place = {"method": names[1], "draw": number}
+    rows = []
+    for twelfths in TWELFTHS:
+        smaller = subset(dataset, twelfths, seed=derive(seed, "training sizes", names[0], number))
+        trained = train(
+            smaller,
+            method,
+            grid=grid,
+            convention=convention,
+            select_by=select_by,
+            seed=derive(seed, "training sizes", number, twelfths),
+            names=names,
+            splits=["test"],
+            report=lambda text, twelfths=twelfths: report(f"{twelfths}/{ALL} of the queries, {text}"),
+        )
+        for scored in trained.scored:
+            test = smaller.split(scored.fold, "test")
+            values = graded_metric(scored.scores, test.labels, test.offsets, f"{convention}.{select_by}")
+            size = sizes(smaller.split(scored.fold, "train"))
+            here = {**place, "twelfths": twelfths, "fold": scored.fold + 1}
+            rows.append({**here, **size, "test": float(np.nanmean(values))})
+    for fold in range(len(dataset.folds)):
+        rows.append({**place, "twelfths": ALL, "fold": fold + 1, **sizes(dataset.split(fold, "train"))})
+    return pd.DataFrame(rows)
+
+
+def subset(dataset: Dataset, twelfths: int, *, seed: int) -> Dataset:
+    """The data set with so many twelfths of each fold's training queries; those of a smaller number are among them."""
+    folds = []
+    for number, fold in enumerate(dataset.folds):
+        order = np.random.default_rng([seed, number]).permutation(fold.train)
+        count = max(1, round(len(order) * twelfths / ALL))
+        folds.append(Fold(np.sort(order[:count]), fold.vali, fold.test))
+    return replace(dataset, folds=tuple(folds))
+
+
+def sizes(train: RankingData) -> dict[str, Any]:
+    return {"queries": train.queries, "documents": train.documents, "pairs": int(pair_counts(train).sum())}

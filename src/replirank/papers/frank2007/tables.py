@@ -1,0 +1,443 @@
+"""frank2007: FRank on TREC data (section 4.3), and on a stand-in for a commercial engine's data (section 4.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from replirank.data.columns import FRANK_FEATURES
+from replirank.evaluation import stats
+from replirank.losses.pairwise import pair_cost, pair_fidelity
+from replirank.metrics.conventions import convention
+from replirank.papers import common
+from replirank.papers.common import (
+    ELSEWHERE,
+    Entry,
+    by_step,
+    legend_below,
+    panels,
+    same_order,
+    stand_in,
+    stand_in_notes,
+    step_of,
+    style,
+)
+from replirank.reporting.evidence import ORIGINS, Evidence
+from replirank.reporting.tables import Table
+
+METRIC = "ndcg@10"
+FRANK, TWO_LAYER, BOOST, LINEAR = "frank", "ranknet_two_layer", "rankboost", "ranknet_linear"
+# Table 4's systems; the combination with the paper's own weights stands beside the one that validation chose.
+SIX = (FRANK, TWO_LAYER, BOOST, LINEAR, "bm25_pagerank", "bm25")
+FIXED = "bm25_pagerank_fixed"
+TREC = (FRANK, "ranksvm", BOOST, TWO_LAYER, LINEAR, "bm25_tuned")
+SIZES = (FRANK, TWO_LAYER, LINEAR, BOOST, "ranksvm")
+STEPS = {"round": "weak learners", "epoch": "epochs"}
+# A system looks the same in all figures.
+LOOKS = {
+    method: style(number)
+    for number, method in enumerate((FRANK, TWO_LAYER, BOOST, LINEAR, "ranksvm", "bm25_pagerank", "bm25", "bm25_tuned"))
+}
+
+
+def present(evidence: Evidence, methods: tuple[str, ...]) -> list[str]:
+    """Those of these methods that were run."""
+    return [method for method in methods if method in evidence.methods]
+
+
+def metric_note(evidence: Evidence, dataset: str) -> str:
+    name = evidence.convention(dataset)
+    return f"Convention {name}: {convention(name).says}. Means over the queries of a fold, then over folds."
+
+
+# Section 4.3: TREC
+
+
+def trec_sets(evidence: Evidence) -> list[str]:
+    return [dataset for dataset in evidence.datasets[1:] if dataset.startswith("td2003")]
+
+
+def table1(entry: Entry, evidence: Evidence) -> Table:
+    dataset = entry["dataset"]
+    comparable = evidence.origin(dataset) != "simulated"
+    rows = []
+    for taken in FRANK_FEATURES:
+        row = {"data": evidence.origin(dataset), "feature": taken.feature, "number": len(taken.numbers)}
+        if comparable:
+            row["number, paper"] = evidence.paper["printed"]["table1"][taken.feature]
+        columns = ", ".join(map(str, taken.numbers))
+        rows.append({**row, "LETOR's columns": columns, "which are": taken.what, "the same": taken.same})
+    notes = ["Columns are those of LETOR 3.0's .Gov sets, from 1.", *evidence.notes([dataset])]
+    return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(rows), notes)
+
+
+def trec(entry: Entry, evidence: Evidence) -> Table:
+    """What Figure 3 shows."""
+    metrics = ["map", *(f"{name}@{k}" for name in ("p", "ndcg") for k in (1, 3, 5, 10))]
+    rows, notes = [], []
+    for dataset in trec_sets(evidence):
+        name = evidence.convention(dataset)
+        means = evidence.means(dataset, [f"{name}.{metric}" for metric in metrics])
+        for method in present(evidence, TREC):
+            values = {common.shown(metric): float(means.loc[method, f"{name}.{metric}"]) for metric in metrics}
+            features = evidence.cards[dataset]["features"]
+            rows.append(
+                {
+                    "data": evidence.origin(dataset),
+                    "features": features,
+                    "system": evidence.title(method),
+                    **values,
+                }
+            )
+        notes += _trec_notes(evidence, dataset, means[f"{name}.map"])
+    notes = [
+        *(metric_note(evidence, dataset) for dataset in trec_sets(evidence)[:1]),
+        "BM25 is tuned as far as it can be here: the field is chosen on validation.",
+        *notes,
+        *evidence.notes(trec_sets(evidence)),
+    ]
+    frame = pd.DataFrame(rows, columns=None if rows else ["data", "features", "system"])
+    return Table(entry["title"], frame, notes)
+
+
+def _trec_notes(evidence: Evidence, dataset: str, maps: pd.Series) -> list[str]:
+    """What the paper's text says of Figure 3, beside the same of ours."""
+    learned, plain = present(evidence, TREC[:-1]), TREC[-1]
+    if plain not in evidence.methods or evidence.origin(dataset) == "simulated":
+        return []
+    gains = {method: 100 * (maps[method] / maps[plain] - 1) for method in learned}
+    said = ", ".join(f"{evidence.title(method)} {gain:+.0f}%" for method, gain in gains.items())
+    best = evidence.title(max(learned, key=lambda method: maps[method]))
+    printed = evidence.paper["printed"]["trec"]
+    return [
+        f"{evidence.label(dataset)}: MAP over BM25's {maps[plain]:.3f}: {said}; the best is {best}. The paper: BM25 "
+        f"about {printed['bm25_map']}, every learned method at least {printed['least_gain']}% above it, FRank best."
+    ]
+
+
+# Section 4.4: a commercial engine's data, for which another set stands in
+
+
+def table2(entry: Entry, evidence: Evidence) -> Table:
+    return common.splits_table(entry, evidence, "table2")
+
+
+def table3(entry: Entry, evidence: Evidence) -> Table:
+    dataset, comparable = stand_in(evidence)
+    printed = evidence.paper["printed"]["table3"]
+    rows = []
+    for method in present(evidence, tuple(printed)):
+        history = evidence.history[dataset, method]
+        steps = chosen_steps(history)
+        row = {
+            "data": evidence.origin(dataset),
+            "system": evidence.title(method),
+            "parameter": STEPS[step_of(history)],
+            "chosen": round(float(steps.mean())),
+            "least": int(steps.min()),
+            "most": int(steps.max()),
+            "validation NDCG@10": float(np.mean([fold["validation"] for fold in evidence.choices[dataset, method]])),
+        }
+        if comparable:
+            row[f"chosen, {ELSEWHERE}"] = printed[method]["chosen"]
+            row[f"validation NDCG@10, {ELSEWHERE}"] = printed[method]["ndcg"]
+        rows.append(row)
+    notes = [
+        f"Chosen by validation {common.shown(evidence.protocol.select_by)}, fold by fold: mean, least and most over "
+        "folds. The paper took a point in the middle of a flat tail.",
+        *falling_note(evidence),
+        *stand_in_notes(evidence),
+    ]
+    frame = pd.DataFrame(rows, columns=None if rows else ["data", "system"])
+    return Table(f"{entry['title']}: {evidence.label(dataset)}", frame, notes)
+
+
+def falling_note(evidence: Evidence) -> list[str]:
+    """Whether FRank's loss fell in every round: Eq. 3 is a relaxation, so that this is not certain beforehand."""
+    notes = []
+    for (dataset, method), history in evidence.history.items():
+        if method == FRANK:
+            rises = history.groupby(["fold", "point"])["loss"].diff() >= 0
+            how = "fell in every round"
+            if rises.any():
+                how = f"failed to fall in {int(rises.sum())} of {len(history):,} rounds"
+            notes.append(f"FRank's fidelity loss on its training queries {how} on {evidence.label(dataset)}.")
+    return notes
+
+
+def chosen_steps(history: pd.DataFrame) -> pd.Series:
+    """The epoch or round that was kept in each fold: the first of those that validate best."""
+    chosen = history[history["chosen"]]
+    best = chosen.groupby("fold")["validation"].idxmax()
+    return chosen.loc[best].set_index("fold")[step_of(history)]
+
+
+def table4(entry: Entry, evidence: Evidence) -> Table:
+    dataset, comparable = stand_in(evidence)
+    printed = evidence.paper["printed"]["table4"]
+    name = evidence.convention(dataset)
+    columns = [f"{name}.ndcg@{k}" for k in range(1, 11)]
+    means = evidence.means(dataset, columns)
+    rows = []
+    for place, column in enumerate(columns):
+        row: dict[str, Any] = {"data": evidence.origin(dataset), "NDCG@": place + 1}
+        for method in present(evidence, (*SIX, FIXED)):
+            row[evidence.title(method)] = float(means.loc[method, column])
+            if comparable and method in printed:
+                row[f"{evidence.title(method)}, paper"] = printed[method][place]
+        rows.append(row)
+    notes = [metric_note(evidence, dataset), *stand_in_notes(evidence)]
+    notes += _table4_notes(evidence, dataset, means, comparable)
+    return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(rows), notes)
+
+
+def _table4_notes(evidence: Evidence, dataset: str, means: pd.DataFrame, comparable: bool) -> list[str]:
+    notes = []
+    if (dataset, "bm25_pagerank") in evidence.choices:
+        weights = [fold["chosen"]["weight"] for fold in evidence.choices[dataset, "bm25_pagerank"]]
+        notes.append(f"PageRank's weight, as validation chose it: {', '.join(f'{weight:g}' for weight in weights)}.")
+    if comparable:
+        printed, places = evidence.paper["printed"]["table4"], (1, 5, 10)
+        for k in places:
+            ours = means[f"{evidence.convention(dataset)}.ndcg@{k}"]
+            same, pairs = same_order(ours, {method: values[k - 1] for method, values in printed.items()})
+            notes.append(f"{same} of {pairs} pairs of systems have the paper's order at NDCG@{k}.")
+    if "ranksvm" in evidence.methods:
+        value = means.loc["ranksvm", f"{evidence.convention(dataset)}.{METRIC}"]
+        notes.append(f"RankSVM, which ran out of memory in the paper, reaches an NDCG@10 of {value:.4f} here.")
+    return notes
+
+
+def ttest(entry: Entry, evidence: Evidence) -> Table:
+    dataset, comparable = stand_in(evidence)
+    rows = []
+    for metric, printed in evidence.paper["printed"]["ttest"].items():
+        if not {FRANK, TWO_LAYER} <= set(evidence.methods):
+            continue
+        column = f"{evidence.convention(dataset)}.{metric}"
+        wide = evidence.rows(dataset).pivot(index=["fold", "query"], columns="method", values=column)
+        a, b = wide[FRANK].to_numpy(), wide[TWO_LAYER].to_numpy()
+        result = stats.paired_t(a, b)
+        row = {
+            "data": evidence.origin(dataset),
+            "metric": common.shown(metric),
+            "A": evidence.title(FRANK),
+            "B": evidence.title(TWO_LAYER),
+            "queries": result.n,
+            "A - B": float(np.nanmean(a - b)),
+            "t-test p": result.p,
+        }
+        if comparable:
+            theirs, place = evidence.paper["printed"]["table4"], int(metric.partition("@")[2]) - 1
+            row[f"A - B, {ELSEWHERE}"] = theirs[FRANK][place] - theirs[TWO_LAYER][place]
+            row[f"{ELSEWHERE} p"] = printed
+        rows.append(row)
+    notes = ["Paired, two-sided, over all test queries. The paper does not say how many sides its test has."]
+    frame = pd.DataFrame(rows, columns=None if rows else ["data", "metric", "A", "B"])
+    signed = ["A - B", f"A - B, {ELSEWHERE}"]
+    title = f"{entry['title']}: {evidence.label(dataset)}"
+    return Table(title, frame, [*notes, *stand_in_notes(evidence)], signed=signed)
+
+
+# Section 4.4.4: training sets of several sizes
+
+
+def drawn(evidence: Evidence) -> pd.DataFrame:
+    """The rows of all methods and draws. The full size has no draws: there `test` is missing."""
+    return pd.concat([pd.read_csv(path) for path in evidence.needs], ignore_index=True)
+
+
+def table5(entry: Entry, evidence: Evidence) -> Table:
+    dataset, comparable = stand_in(evidence)
+    frame, printed = drawn(evidence), evidence.paper["printed"]["table5"]
+    rows = []
+    for (twelfths, here), theirs in zip(frame.groupby("twelfths"), printed, strict=True):
+        row = {"data": evidence.origin(dataset), "part": f"{twelfths}/12"}
+        for counted in ("queries", "documents", "pairs"):
+            row[counted] = round(float(here[counted].mean()))
+            if comparable:
+                row[f"{counted}, {ELSEWHERE}"] = theirs[counted]
+        rows.append(row)
+    notes = ["Training queries of a fold, on the mean over folds and draws.", *stand_in_notes(evidence)]
+    return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(rows), notes)
+
+
+def by_size(evidence: Evidence) -> pd.DataFrame:
+    """NDCG@10 on test: the mean over folds of each draw, then mean and spread over draws, by method and size."""
+    dataset = evidence.datasets[0]
+    frame = drawn(evidence).dropna(subset="test")
+    draws = frame.groupby(["method", "twelfths", "draw"])["test"].mean()
+    found = draws.groupby(["method", "twelfths"]).agg(["mean", "std", "size"]).reset_index()
+    column = f"{evidence.convention(dataset)}.{METRIC}"
+    full = evidence.means(dataset, [column])[column].rename("mean").rename_axis("method").reset_index()
+    full = full[full["method"].isin(found["method"])].assign(twelfths=12, size=1)
+    return pd.concat([found, full], ignore_index=True)
+
+
+def table6(entry: Entry, evidence: Evidence) -> Table:
+    dataset, comparable = stand_in(evidence)
+    found, printed = by_size(evidence), evidence.paper["printed"]["table6"]
+    wide = {column: found.pivot(index="twelfths", columns="method", values=column) for column in ("mean", "std")}
+    methods = [method for method in SIZES if method in wide["mean"]]
+    rows = []
+    for place, twelfths in enumerate(wide["mean"].index):
+        row: dict[str, Any] = {"data": evidence.origin(dataset), "part": f"{twelfths}/12"}
+        for method in methods:
+            row[evidence.title(method)] = float(wide["mean"].loc[twelfths, method])
+            row[f"{evidence.title(method)} sd"] = float(wide["std"].loc[twelfths, method])
+            if comparable:
+                value = printed[method][place]
+                row[f"{evidence.title(method)}, paper"] = np.nan if value is None else value
+        rows.append(row)
+    first = [wide["mean"][methods].loc[twelfths].idxmax() == FRANK for twelfths in wide["mean"].index]
+    notes = [
+        f"Test NDCG@10, the mean over folds; mean and standard deviation over {int(found['size'].max())} draws. All "
+        "12/12 of the queries are the usual results, once.",
+        f"FRank is the best of {len(methods)} at {sum(first)} of {len(first)} sizes; in the paper it is at all.",
+        "RankSVM ran out of memory in the paper from 8,000 queries on. Here it does not: its solver takes sums over "
+        "pairs by sorting, and keeps a few cutting planes in the place of a constraint for each pair.",
+        metric_note(evidence, dataset),
+        *stand_in_notes(evidence),
+    ]
+    if not comparable:
+        notes[1] = f"FRank is the best of {len(methods)} at {sum(first)} of {len(first)} sizes."
+    return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(rows), notes)
+
+
+# Figures
+
+
+def figure1(entry: Entry, evidence: Evidence) -> Figure:
+    """Both losses of a pair, for three target probabilities."""
+    figure, axes = panels(2)
+    margins = np.linspace(-5, 5, 201)
+    for axis, loss, name, symbol in zip(
+        axes, (pair_cost, pair_fidelity), ("(a) cross entropy", "(b) fidelity"), ("C", "F"), strict=True
+    ):
+        for number, target in enumerate((0.0, 0.5, 1.0)):
+            look = {**style(number), "marker": ""}
+            axis.plot(margins, np.asarray(loss(margins, target)), label=rf"$P^*_{{ij}} = {target:g}$", **look)
+        axis.set(title=name, xlabel="$o_{ij}$", ylabel=f"${symbol}_{{ij}}$")
+        axis.legend()
+    return figure
+
+
+def figure3(entry: Entry, evidence: Evidence) -> Figure:
+    """MAP, P@n and NDCG@n on TREC data, a row of panels for each set of features."""
+    datasets, methods = trec_sets(evidence), present(evidence, TREC)
+    if not datasets:
+        return common.nothing_to_show("No TREC data set was run.")
+    figure, axes = panels(3 * len(datasets), columns=3)
+    for place, dataset in enumerate(datasets):
+        bars, *curves = axes[3 * place : 3 * place + 3]
+        name, card = evidence.convention(dataset), evidence.cards[dataset]
+        title = f"{card['features']} features{ORIGINS[card['origin']]}"
+        at_n = [f"{name}.{metric}@{k}" for metric in ("p", "ndcg") for k in range(1, 11)]
+        means = evidence.means(dataset, [f"{name}.map", *at_n])
+        for number, method in enumerate(methods):
+            look = LOOKS[method]
+            bars.barh(number, means.loc[method, f"{name}.map"], color=look["color"], edgecolor="black")
+            for axis, metric in zip(curves, ("p", "ndcg"), strict=True):
+                values = means.loc[method, [f"{name}.{metric}@{k}" for k in range(1, 11)]]
+                axis.plot(range(1, 11), values, label=evidence.title(method), **look)
+                axis.set(title=title, xlabel="n", ylabel=f"{metric.upper()}@n", xticks=range(1, 11, 3))
+        bars.set(title=title, xlabel="MAP")
+        bars.set_yticks(range(len(methods)), [evidence.title(method) for method in methods])
+        bars.invert_yaxis()
+        bars.grid(visible=False, axis="y")
+    legend_below(figure, axes[1])
+    return figure
+
+
+def figure4(entry: Entry, evidence: Evidence) -> Figure:
+    """FRank's fidelity loss and NDCG@10 on what it learns from, by number of weak learners."""
+    dataset, _ = stand_in(evidence)
+    if (dataset, FRANK) not in evidence.history:
+        return common.nothing_to_show("FRank was not run.")
+    figure, (left, right) = panels(2)
+    for axis, column, what in (
+        (left, "loss", "fidelity loss (mean over queries)"),
+        (right, "training_ndcg", "training NDCG@10 (burges)"),
+    ):
+        folds = by_step(evidence.history[dataset, FRANK], column)
+        axis.plot(folds.index, folds, color="#999999", linewidth=0.7)
+        axis.plot(folds.index, folds.mean(axis=1), color="black", label="mean")
+        axis.plot([], [], color="#999999", linewidth=0.7, label="each fold")
+        axis.set(title=evidence.label(dataset), xlabel="number of weak learners", ylabel=what)
+    left.legend()
+    return figure
+
+
+def figure5(entry: Entry, evidence: Evidence) -> Figure:
+    """Validation NDCG@10: (a) by weak learners, (b) by epochs."""
+    dataset, _ = stand_in(evidence)
+    figure, axes = panels(2)
+    for axis, methods, letter in zip(axes, ((FRANK, BOOST), (TWO_LAYER, LINEAR)), "ab", strict=True):
+        for method in methods:
+            if (dataset, method) in evidence.history:
+                history = evidence.history[dataset, method]
+                curve = by_step(history, "validation").mean(axis=1)
+                axis.plot(curve.index, curve, label=evidence.title(method), **{**LOOKS[method], "marker": ""})
+                axis.set(xlabel=f"number of {STEPS[step_of(history)]}")
+                axis.legend()
+        ylabel = f"validation {common.shown(evidence.protocol.select_by)}"
+        axis.set(title=f"({letter}) {evidence.label(dataset)}, mean over folds", ylabel=ylabel)
+    return figure
+
+
+def figure6(entry: Entry, evidence: Evidence) -> Figure:
+    """NDCG@1..10 of Table 4's systems."""
+    dataset, _ = stand_in(evidence)
+    name = evidence.convention(dataset)
+    means = evidence.means(dataset, [f"{name}.ndcg@{k}" for k in range(1, 11)])
+    figure, (axis,) = panels(1, columns=1)
+    for method in present(evidence, SIX):
+        axis.plot(range(1, 11), means.loc[method], label=evidence.title(method), **LOOKS[method])
+    axis.set(title=evidence.label(dataset), xlabel="n", ylabel=f"NDCG@n ({name})", xticks=range(1, 11))
+    legend_below(figure, axis)
+    return figure
+
+
+def figure7(entry: Entry, evidence: Evidence) -> Figure:
+    """Test NDCG@10 by training size; bars: one standard deviation over the draws."""
+    dataset, _ = stand_in(evidence)
+    found = by_size(evidence)
+    figure, (axis,) = panels(1, columns=1)
+    for number, method in enumerate(method for method in SIZES if method in set(found["method"])):
+        here = found[found["method"] == method].sort_values("twelfths")
+        # Side by side, so that bars of equal height can be told apart.
+        places = here["twelfths"] * (1 + 0.015 * (number - 2))
+        label = evidence.title(method)
+        axis.errorbar(places, here["mean"], yerr=here["std"].fillna(0), capsize=2, label=label, **LOOKS[method])
+    axis.set_xscale("log")
+    sizes = drawn(evidence).groupby("twelfths")["queries"].mean().round().astype(int)
+    axis.set_xticks(sizes.index, [f"{queries:,}" for queries in sizes])
+    axis.minorticks_off()
+    axis.set(title=evidence.label(dataset), xlabel="training queries of a fold", ylabel="test NDCG@10")
+    legend_below(figure, axis)
+    return figure
+
+
+TABLES = {
+    **common.TABLES,
+    "table1": table1,
+    "table2": table2,
+    "table3": table3,
+    "table4": table4,
+    "table5": table5,
+    "table6": table6,
+    "trec": trec,
+    "ttest": ttest,
+}
+FIGURES = {
+    **common.FIGURES,
+    "figure1": figure1,
+    "figure3": figure3,
+    "figure4": figure4,
+    "figure5": figure5,
+    "figure6": figure6,
+    "figure7": figure7,
+}

@@ -1,0 +1,20 @@
+# ranknet2005's artificial tasks: each job draws one task anew and trains all nets of Tables 1 and 2 on it.
+
+
+rule artificial_draw:
+    output:
+        csv="results/ranknet2005/draws/{task}_{draw}.csv",
+    log:
+        "results/logs/ranknet2005/draws/{task}_{draw}.log",
+    benchmark:
+        "results/benchmarks/ranknet2005/draws/{task}_{draw}.tsv"
+    wildcard_constraints:
+        task="net|poly",
+        draw=r"\d+",
+    conda:
+        ENVIRONMENT
+    params:
+        code=fingerprint("replirank.papers.ranknet2005.draws"),
+        seed=config["seed"],
+    script:
+        "draw_job.py"

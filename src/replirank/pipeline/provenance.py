@@ -1,0 +1,58 @@
+"""Where the results came from: data, config, seed, code and versions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from replirank import __version__
+
+PACKAGES = [
+    "jax",
+    "lightgbm",
+    "matplotlib",
+    "numpy",
+    "optax",
+    "pandas",
+    "pyarrow",
+    "scikit-learn",
+    "scipy",
+    "snakemake",
+]
+
+
+def provenance(config: Mapping[str, Any], cards: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "replirank": __version__,
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "packages": {name: version(name) for name in PACKAGES},
+        "seed": config["seed"],
+        "config_sha256": hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest(),
+        "config": config,
+        "data": {
+            card["id"]: {key: card[key] for key in ("origin", "source", "checksum", "original_bytes")} for card in cards
+        },
+    }
+
+
+def _commit() -> str | None:
+    """The commit of the code, marked when files differ from it; None where this is no checkout."""
+    root = Path(__file__).parents[3]
+    if not (Path(root) / ".git").exists():
+        return None
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", "-C", root, *words], capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD") + (" (modified)" if git("status", "--porcelain") else "")
+    except (OSError, subprocess.CalledProcessError):  # no git here, or no commit yet
+        return None

@@ -1,0 +1,116 @@
+"""All that tables and figures are made from: the tidy frame, the data cards, the choices, the training histories."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from replirank.errors import ReplirankError
+from replirank.metrics.per_query import fold_mean
+from replirank.pipeline.protocol import Protocol
+
+ORIGINS = {
+    "real": "",
+    "rebuilt": " (rebuilt)",
+    "artificial": " (artificial)",
+    "simulated": " (SIMULATED)",
+}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Of one paper. Where a table or figure needs files of its own, these are `needs`; the rest may then be empty."""
+
+    protocol: Protocol
+    paper: Mapping[str, Any]  # src/replirank/papers/<paper>/paper.yaml
+    config: Mapping[str, Any]
+    metrics: pd.DataFrame = field(default_factory=pd.DataFrame)
+    cards: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)  # the methods' own
+    choices: Mapping[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)  # (dataset, method) -> folds
+    history: Mapping[tuple[str, str], pd.DataFrame] = field(default_factory=dict)
+    needs: Sequence[Path] = ()
+
+    @classmethod
+    def read(cls, files: Mapping[str, Any], *, protocol: Protocol, config: Mapping[str, Any]) -> Evidence:
+        """`files` are those of a rule's input: paper; needs, or metrics, cards, choices and history, or all."""
+        stated = {"protocol": protocol, "config": config, "paper": yaml.safe_load(Path(files["paper"]).read_text())}
+        stated["needs"] = [Path(path) for path in files.get("needs", ())]
+        if "metrics" not in files:
+            return cls(**stated)
+        cards = [json.loads(Path(path).read_text()) for path in files["cards"]]
+        choices = {_run(path): json.loads(Path(path).read_text()) for path in files["choices"]}
+        histories = {_run(path): pd.read_csv(path) for path in files["history"]}
+        return cls(
+            **stated,
+            metrics=pd.read_parquet(files["metrics"]),
+            cards={card["id"]: card for card in cards},
+            titles={method: choice["title"] for (_, method), choice in choices.items()},
+            choices={run: choice["folds"] for run, choice in choices.items()},
+            history={run: frame for run, frame in histories.items() if len(frame)},
+        )
+
+    @property
+    def datasets(self) -> list[str]:
+        return list(self.protocol.datasets)
+
+    @property
+    def methods(self) -> list[str]:
+        return list(self.protocol.methods)
+
+    def title(self, method: str) -> str:
+        """A method's name for people: config.yaml's, or the method's own."""
+        return self.config["methods"][method].get("title") or self.titles[method]
+
+    def label(self, dataset: str) -> str:
+        """A data set's name for people. Simulated data never passes for real."""
+        card = self.cards[dataset]
+        return f"{card['title']}{ORIGINS[card['origin']]}"
+
+    def origin(self, dataset: str) -> str:
+        return self.cards[dataset]["origin"]
+
+    def convention(self, dataset: str) -> str:
+        return self.protocol.conventions[dataset]
+
+    def rows(self, dataset: str, split: str = "test") -> pd.DataFrame:
+        """The rows of this data set's queries in this split."""
+        rows = self.metrics[(self.metrics["dataset"] == dataset) & (self.metrics["split"] == split)]
+        if rows.empty:
+            raise ReplirankError(
+                f"no {split} results on {dataset}",
+                path="config.yaml",
+                remedy=f"add the data set and the split to papers: {self.protocol.paper}:",
+            )
+        return rows
+
+    def means(self, dataset: str, columns: list[str], split: str = "test") -> pd.DataFrame:
+        """The mean over queries, then over folds, for each method."""
+        return fold_mean(self.rows(dataset, split), columns, ["method"]).loc[self.methods]
+
+    def notes(self, datasets: Iterable[str]) -> list[str]:
+        """What must stand under everything that is made from these data sets."""
+        notes = []
+        for dataset in datasets:
+            card = self.cards[dataset]
+            if card["origin"] == "simulated":
+                notes.append(
+                    f"{card['title']}: SIMULATED data. These numbers say that the pipeline works; "
+                    "they say nothing about the paper."
+                )
+            elif card["origin"] == "rebuilt":
+                notes.append(f"{card['title']}: rebuilt from copies, not the original bytes (docs/deviations.md).")
+            if card["note"]:
+                notes.append(f"{card['title']}: {card['note']}.")
+        return notes
+
+
+def _run(path: str) -> tuple[str, str]:
+    """results/choices/letor/ohsumed/ranksvm.json -> ("ohsumed", "ranksvm")"""
+    return Path(path).parent.name, Path(path).stem

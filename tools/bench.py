@@ -33,6 +33,7 @@ from replirank.engines.fidelity import TOGETHER, FidelityBooster, common_groups
 from replirank.engines.task import Task
 from replirank.engines.weak_learners import WeakLearners, make_weak_learners
 from replirank.evaluation import stats
+from replirank.losses.lambdarank import lambdarank
 from replirank.losses.listwise import listnet
 from replirank.losses.pairwise import cross_entropy
 from replirank.metrics.per_query import Judge, evaluate
@@ -82,16 +83,18 @@ def epochs() -> None:
     trains = [ohsumed.split(fold, "train") for fold in range(len(ohsumed.folds))]
     pairs, lists = pair_shapes(trains), list_shapes(trains)
     pairwise = partial(rax.pairwise_logistic_loss, reduce_fn=jnp.sum)
+    weighted = partial(pairwise, lambdaweight_fn=rax.dcg_lambdaweight)
     features = trains[0].features.shape[1]
     flat, deep = linear.start(features), two_layer.start(features, 10, seed=0)
-    for count, name, shapes, loss, yardstick, apply, params in (
-        (1, "RankNet, linear", pairs, cross_entropy, pairwise, linear.apply, flat),
-        (1, "RankNet, two-layer", pairs, cross_entropy, pairwise, two_layer.apply, deep),
-        (100, "ListNet", lists, listnet, rax.softmax_loss, linear.apply, flat),
+    for count, name, shapes, loss, yardstick, model in (
+        (1, "RankNet, linear", pairs, cross_entropy, pairwise, flat),
+        (1, "RankNet, two-layer", pairs, cross_entropy, pairwise, deep),
+        (1, "LambdaRank, two-layer", pairs, lambdarank, weighted, deep),
+        (100, "ListNet", lists, listnet, rax.softmax_loss, flat),
     ):
         works = (
-            partial(repeat, count, our_epoch(trains[0], shapes, loss, apply, params)),
-            partial(repeat, count, padded_epoch(trains[0], yardstick, apply, params)),
+            partial(repeat, count, our_epoch(trains[0], shapes, loss, model)),
+            partial(repeat, count, padded_epoch(trains[0], yardstick, model)),
         )
         for work in works:
             work()  # compile
@@ -104,17 +107,18 @@ def repeat(count: int, work: Callable[[], object]) -> None:
         jax.block_until_ready(work())
 
 
-def our_epoch(train: RankingData, shapes, loss, apply, params) -> Callable[[], object]:
+def our_epoch(train: RankingData, shapes, loss, model) -> Callable[[], object]:
     batches = make_batches(train, shapes)
     order = np.zeros((shapes.queries, 3), dtype=np.int32)
     order[: len(batches.queries)] = np.random.default_rng(0).permutation(batches.queries)
     data = jax.device_put((batches.features, batches.labels, order))
-    state = stochastic.OPTIMIZERS["adam"].init(params)
-    fixed = {"classes": shapes.classes, "loss": loss, "apply": apply, "optimizer": "adam"}
-    return lambda: stochastic._epoch(params, state, *data, len(batches.queries), 1e-3, **fixed)
+    state = stochastic.OPTIMIZERS["adam"].init(model)
+    fixed = {"classes": shapes.classes, "objective": stochastic.LossOfScores(loss), "optimizer": "adam"}
+    seeds = np.zeros(2, dtype=np.uint32)
+    return lambda: stochastic._epoch(model, state, *data, len(batches.queries), 1e-3, {}, seeds, **fixed)
 
 
-def padded_epoch(train: RankingData, loss, apply, params) -> Callable[[], object]:
+def padded_epoch(train: RankingData, loss, model) -> Callable[[], object]:
     where = np.arange(train.lengths.max()) < train.lengths[:, None]
     features = np.zeros((*where.shape, train.features.shape[1]), dtype=np.float32)
     labels = np.zeros(where.shape, dtype=np.float32)
@@ -126,7 +130,7 @@ def padded_epoch(train: RankingData, loss, apply, params) -> Callable[[], object
         def step(i, carry):
             params, state, total = carry
             x, y, real = features[order[i]], labels[order[i]], where[order[i]]
-            value, slopes = jax.value_and_grad(lambda params: loss(apply(params, x), y, where=real))(params)
+            value, slopes = jax.value_and_grad(lambda params: loss(params.score_query(x), y, where=real))(params)
             updates, state = adam.update(slopes, state, params)
             return jax.tree.map(lambda p, u: p - 1e-3 * u, params, updates), state, total + value
 
@@ -134,8 +138,8 @@ def padded_epoch(train: RankingData, loss, apply, params) -> Callable[[], object
 
     order = np.random.default_rng(0).permutation(train.queries)
     data = jax.device_put((features, labels, where, order))
-    state = adam.init(params)
-    return lambda: epoch(params, state, *data)
+    state = adam.init(model)
+    return lambda: epoch(model, state, *data)
 
 
 def artificial_tables(draws: int = 5, processes: int = 2) -> None:

@@ -412,17 +412,18 @@ class NeedsPairs(FirstColumn):
         return Fit(Linear(np.eye(FEATURES)[0] / len(rows)))
 
 
+@dataclass(frozen=True)
 class Ranks(Model):
-    """Scores a document by its place among those scored with it."""
+    """Scores a document by its place among those scored with it, and does not say so (by_document)."""
 
-    kind = "ranks, for a test"
-
-    def score(self, data):
-        return data.features[:, 0].argsort(kind="stable").argsort(kind="stable").astype(float)
+    def score_query(self, features):
+        return features[:, 0].argsort(kind="stable").argsort(kind="stable").astype(float)
 
 
+@dataclass(frozen=True)
 class ReadsLabels(Model):
-    kind = "labels, for a test"
+    def score_query(self, features):
+        return features[:, 0]
 
     def score(self, data):
         return data.labels.astype(float)
@@ -434,10 +435,11 @@ class Forgetful(Model):
 
     weights: np.ndarray
 
-    kind = "forgetful, for a test"
+    def score_query(self, features):
+        return features @ self.weights
 
     def score(self, data):
-        return data.features @ self.weights * vars(self).get("factor", 1.0)
+        return super().score(data) * vars(self).get("factor", 1.0)
 
 
 def test_a_method_that_keeps_the_contract_passes(tmp_path):

@@ -1,7 +1,5 @@
 """The Bayes-optimal ranking function: its value, where it starts, and any loss can train it."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,13 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from replirank.data.arrays import RankingData
-from replirank.engines.batches import make_batches
-from replirank.engines.stochastic import descend_by_query
-from replirank.engines.task import Task
 from replirank.errors import ReplirankError
-from replirank.losses import listwise, pairwise
-from replirank.models import bayes_optimal
-from replirank.models.bayes_optimal import BayesOptimal, Weights, expected_gain, gains_of, warm_start
+from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of, warm_start
 
 
 def ranking(features, labels=None):
@@ -67,18 +60,6 @@ def test_a_strict_order_is_refused(levels):
         gains_of(levels)
 
 
-def test_apply_is_score():
-    model, x = a_model(46), np.random.default_rng(0).normal(size=(200, 46)).astype(np.float32)
-    with jax.enable_x64(True):
-        trained = bayes_optimal.apply(Weights(jnp.asarray(model.weights), jnp.asarray(model.offsets)), jnp.asarray(x))
-        assert_allclose(trained, model.score(ranking(x)), rtol=1e-12)
-
-
-def test_apply_with_other_gains():
-    weights = Weights(jnp.zeros((2, 1)), jnp.zeros(2))
-    assert_allclose(bayes_optimal.apply(weights, jnp.ones((1, 1)), gains=(5.0, 7.0)), [6])
-
-
 @pytest.mark.parametrize("features", [1, 3, 46, 136])
 def test_a_document_scores_the_same_whatever_stands_around_it(features):
     x, model = np.random.default_rng(0).normal(size=(1500, features)).astype(np.float32), a_model(features)
@@ -110,7 +91,7 @@ def test_the_warm_start_ranks_as_the_linear_function(linear, counts):
 
 
 def test_the_warm_start_from_nothing_has_the_shares_as_probabilities():
-    start = warm_start(np.zeros((3, 5)), [0, 1, 2], [990, 9, 1])  # three lanes of five inputs
+    start = warm_start(np.zeros((3, 5)), [0, 1, 2], [990, 9, 1])  # three grid points of five inputs
     assert start.shape == (3, 3, 5)
     assert_array_equal(start[..., :-1], 0)
     assert_allclose(np.exp(start[:, 1, -1]), [0.99, 0.009, 0.001], rtol=1e-12)
@@ -122,60 +103,3 @@ def test_the_warm_start_of_a_level_that_no_document_has_is_finite():
 
 def test_the_warm_start_of_one_level_only():
     assert_array_equal(warm_start(np.array([2.0, 0.0]), [2.0], [7]), [[0, 0]])
-
-
-def test_start_is_even_but_not_stuck():
-    start = bayes_optimal.start(4, 3)
-    x = jnp.asarray(np.random.default_rng(0).normal(size=(10, 4)), dtype=jnp.float32)
-    assert_allclose(bayes_optimal.apply(start, x), np.full(10, (0 + 1 + 3) / 3), rtol=1e-6)
-    labels, where = jnp.arange(10.0) % 3, jnp.ones(10, dtype=bool)
-    slope = jax.grad(lambda weights: listwise.listnet(bayes_optimal.apply(weights, x), labels, where=where))(start)
-    assert np.abs(slope.weights).max() > 0.01
-
-
-# Any loss can train it
-
-
-@pytest.mark.parametrize(
-    "loss",
-    [
-        pairwise.cross_entropy,
-        pairwise.fidelity,
-        listwise.listnet,
-        listwise.listmle,
-        listwise.cosine,
-        listwise.squared,
-    ],
-    ids=lambda loss: loss.__name__,
-)
-def test_descent_on_any_loss(loss):
-    """Labels that the first feature gives away: nine of ten pairs are in order, where half were by chance."""
-    random = np.random.default_rng(0)
-    labels = random.integers(0, 3, 200)
-    x = random.normal(size=(200, 3))
-    x[:, 0] = labels - 1 + 0.2 * random.normal(size=200)
-    data = ranking(x, labels)
-    fit = descend_by_query(
-        loss,
-        bayes_optimal.apply,
-        bayes_optimal.start(3, 3),
-        make_batches(data),
-        model=lambda weights: BayesOptimal(*map(np.asarray, weights), gains=np.array(gains_of(range(3)))),
-        task=Task(data, data, 1, validate=lambda scores: right(data, scores), report=lambda text: None),
-        learning_rate=0.05,
-        epochs=10,
-    )
-    assert fit.history["loss"].iloc[-1] < fit.history["loss"].iloc[0]
-    assert right(data, fit.model.score(data)) > 0.9
-
-
-def right(data, scores):
-    """The share of pairs with different labels that are in order."""
-    of_pair = [
-        np.sign(scores[i] - scores[j]) == np.sign(data.labels[i] - data.labels[j])
-        for rows in data
-        for i in range(rows.start, rows.stop)
-        for j in range(rows.start, i)
-        if data.labels[i] != data.labels[j]
-    ]
-    return float(np.mean(of_pair))

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from replirank.data.arrays import RankingData
+from replirank.engines import stochastic
 from replirank.engines.batches import LengthClass
 from replirank.engines.task import Task
 from replirank.losses import pairwise
@@ -23,8 +24,7 @@ from replirank.methods.ranknet_two_layer import RankNetTwoLayer
 from replirank.methods.rankprop import RankProp
 from replirank.methods.squared_listwise import SquaredListwise
 from replirank.models import linear, two_layer
-from replirank.models.linear import Linear
-from replirank.models.two_layer import TwoLayer
+from replirank.models.base import Model, namespace
 
 LISTWISE = [ListNet, ListMLE, RankCosine, SquaredListwise, RankProp]
 
@@ -45,24 +45,10 @@ def task(method, data, validate=lambda scores: 0.0, seed=1):
 
 
 def test_linear_starts_from_any_constant():
-    assert_array_equal(linear.start(3), np.zeros(3))
-    start = linear.start(3, value=0.25)
+    assert_array_equal(linear.start(3).weights, np.zeros(3))
+    start = linear.start(3, value=0.25).weights
     assert_array_equal(start, [0.25] * 3)
     assert start.dtype == np.float32
-
-
-def test_linear_of_its_weights():
-    model = Linear.of(jnp.array([1.0, 2.0]))
-    assert type(model.weights) is np.ndarray
-    assert_array_equal(model.weights, [1, 2])
-
-
-def test_two_layer_of_its_weights():
-    weights = two_layer.start(4, 2, seed=0)
-    model = TwoLayer.of(jax.tree.map(jnp.asarray, weights))
-    for name in ("hidden", "offsets", "output"):
-        assert type(getattr(model, name)) is np.ndarray
-        assert_array_equal(getattr(model, name), getattr(weights, name))
 
 
 def test_two_layer_starts_within_the_spread():
@@ -76,7 +62,7 @@ def test_two_layer_starts_within_the_spread():
 # What a subclass may bring
 
 
-def push(scores, labels, *, where, preferred):
+def push(scores, labels, *, where):
     """Slopes of -1 for each score."""
     return -jnp.sum(jnp.where(where, scores, 0.0))
 
@@ -88,20 +74,50 @@ class Pushed(Descent):
     optimizer = "sgd"
 
 
+@dataclass(frozen=True, eq=False)
+class Constant(Model):
+    level: np.ndarray
+
+    def score_query(self, features):
+        return namespace(features).broadcast_to(self.level, features.shape[:1])
+
+
 @dataclass(frozen=True)
 class PushedFrom(Pushed):
     level: float = 3.0
 
     def start(self, task):
-        return {"level": np.float32(self.level)}
+        return Constant(np.array(self.level, dtype=np.float32))
 
-    @staticmethod
-    def apply(params, features):
-        return jnp.broadcast_to(params["level"], features.shape[:1])
 
-    @staticmethod
-    def model(params):
-        return Linear(np.array([params["level"], 0.0, 0.0]))
+def pull(scores, labels, *, where, strength):
+    """Slopes of -strength for each score."""
+    return strength * push(scores, labels, where=where)
+
+
+@dataclass(frozen=True)
+class Pulled(Pushed):
+    strength: float = 1.0
+
+    loss = staticmethod(pull)
+    traced = ("strength",)
+
+
+@dataclass(frozen=True)
+class DrawnSteps:
+    """An objective that is no loss of scores: slopes drawn anew in every step."""
+
+    def __call__(self, model, query, hyper, key):
+        return -jnp.sum(model.weights * jax.random.uniform(key, model.weights.shape))
+
+
+@dataclass(frozen=True)
+class Drawn(Pushed):
+    title = "Drawn"
+    patience = None
+
+    def objective(self):
+        return DrawnSteps()
 
 
 def test_a_loss_is_enough():
@@ -111,12 +127,43 @@ def test_a_loss_is_enough():
     assert_allclose(fit.model.weights, 0.5 * data.features.sum(axis=0), rtol=1e-5)
 
 
-def test_start_apply_and_model_may_be_its_own():
+def test_a_model_may_be_its_own():
     """20 queries of 8 documents push the level by the rate for each document."""
     data = problem()
     assert all(len(set(data.labels[rows])) > 1 for rows in data)
     fit = PushedFrom(learning_rate=0.25, epochs=2).fit(task(PushedFrom, data, validate=lambda scores: scores.max()))
-    assert fit.model.weights[0] == 3 + 2 * 20 * 8 * 0.25
+    assert type(fit.model) is Constant
+    assert fit.model.level == 3 + 2 * 20 * 8 * 0.25
+
+
+def test_a_loss_may_have_hyperparameters():
+    data = problem()
+    fit = Pulled(learning_rate=0.5, epochs=1, strength=3.0).fit(task(Pulled, data))
+    assert_allclose(fit.model.weights, 3 * 0.5 * data.features.sum(axis=0), rtol=1e-5)
+
+
+def test_a_grid_of_a_traced_hyperparameter_compiles_once():
+    data, grid = problem(), np.linspace(0.1, 1, 10)
+    stochastic._epoch.clear_cache()
+    fits = [Pulled(epochs=1, strength=float(strength)).fit(task(Pulled, data)) for strength in grid]
+    assert stochastic._epoch._cache_size() == 1
+    lengths = [np.linalg.norm(fit.model.weights) for fit in fits]
+    assert_allclose(np.array(lengths) / lengths[-1], grid, rtol=1e-5)  # and each point has its own value
+
+
+def test_every_step_has_a_new_key_that_the_seed_decides():
+    """Twenty queries in each of 50 epochs: sums of a thousand draws between 0 and 1 for each weight."""
+    data = problem()
+    first, again, other = (
+        Drawn(learning_rate=1.0, epochs=50).fit(task(Drawn, data, lambda scores: scores.sum(), seed))
+        for seed in (1, 1, 2)
+    )
+    assert_array_equal(first.model.weights, again.model.weights)
+    assert not np.isclose(first.model.weights, other.model.weights).any()
+    # The mean of 1,000 uniform draws: 1/2, with a standard error of 1 / sqrt(12 * 1000).
+    assert_allclose(first.model.weights / 1000, 0.5, atol=4 / np.sqrt(12_000))
+    steps = np.diff(first.history["loss"])
+    assert len(np.unique(steps)) == len(steps)
 
 
 def test_fields_are_inherited():
@@ -202,7 +249,7 @@ def test_rankprop_learns_the_direction_at_a_constant_rate():
 
 def test_rankcosine_does_not_start_from_zero():
     data = problem()
-    assert (RankCosine().start(task(RankCosine, data)) > 0).all()
+    assert (RankCosine().start(task(RankCosine, data)).weights > 0).all()
 
 
 @pytest.mark.parametrize("method", [RankNetLinear, RankNetTwoLayer])

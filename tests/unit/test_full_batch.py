@@ -1,4 +1,4 @@
-"""Descent on the whole training set: where it ends, lanes that do not touch each other, and bayesopt2010's methods."""
+"""Descent on the whole training set: where it ends, grid points that do not disturb each other, and its methods."""
 
 from dataclasses import replace
 
@@ -50,11 +50,11 @@ def task(data, method, validate=lambda scores: 0.0, plan=None):
     return Task(data, data, seed=1, validate=validate, report=lambda text: None, shared=shared)
 
 
-def in_float64(lists):
-    return jax.tree.map(lambda each: each if each.dtype == bool else jnp.asarray(np.asarray(each, np.float64)), lists)
+def in_float64(blocks):
+    return jax.tree.map(lambda each: each if each.dtype == bool else jnp.asarray(np.asarray(each, np.float64)), blocks)
 
 
-# The lists
+# The blocks
 
 
 def test_the_cheapest_lengths_are_padded():
@@ -69,17 +69,17 @@ def test_every_document_of_a_query_with_a_pair_is_there_once():
     lengths = (5, 9, 1, 30, 9, 4, 70, 12)
     data = problem(lengths=lengths)
     data.labels[:5] = 1  # no pair in the first query, nor in the one of one document
-    lists = make_blocks(data, block_shapes([data, problem(1, lengths=(3, 90))]))
-    assert len(lists.labels) <= full_batch.MOST_CLASSES
-    there = np.concatenate([np.asarray(where).ravel() for where in lists.where])
+    blocks = make_blocks(data, block_shapes([data, problem(1, lengths=(3, 90))]))
+    assert len(blocks.labels) <= full_batch.MOST_CLASSES
+    there = np.concatenate([np.asarray(where).ravel() for where in blocks.where])
     kept = np.r_[5:14, 15 : data.documents]
-    found = np.asarray(lists.inputs).T[there]
+    found = np.asarray(blocks.inputs).T[there]
     order = np.lexsort(found.T)
     expected = np.append(data.features[kept], np.ones((len(kept), 1), np.float32), axis=1)
     assert_array_equal(found[order], expected[np.lexsort(expected.T)])
-    assert_array_equal(np.asarray(lists.inputs).T[~there], 0)
-    assert lists.queries == len(lengths) - 2
-    for labels, where in zip(lists.labels, lists.where, strict=True):
+    assert_array_equal(np.asarray(blocks.inputs).T[~there], 0)
+    assert blocks.queries == len(lengths) - 2
+    for labels, where in zip(blocks.labels, blocks.where, strict=True):
         for of_query, filled in zip(np.asarray(labels), np.asarray(where), strict=True):
             assert not filled.any() or np.ptp(of_query[filled]) > 0
 
@@ -110,11 +110,11 @@ def test_the_mean_surrogate_by_hand_and_its_slope_by_differences(surrogate, func
     outputs = 1 if function is linear else 3
     params = np.random.default_rng(1).normal(size=(outputs, 3, 4))
     with jax.enable_x64(True):
-        lists = in_float64(make_blocks(data, block_shapes([data])))
-        lanes = {} if function is linear else {"epsilon": jnp.array(epsilons)}
+        blocks = in_float64(make_blocks(data, block_shapes([data])))
+        hyper = {} if function is linear else {"epsilon": jnp.array(epsilons)}
         if surrogate is top_one_divergence:
-            lanes["alpha"] = jnp.array(alphas)
-        objective = jax.jit(lambda params: MeanSurrogate(surrogate, function)(params, lanes, lists))
+            hyper["alpha"] = jnp.array(alphas)
+        objective = jax.jit(lambda params: MeanSurrogate(surrogate, function)(params, hyper, blocks))
         values = np.asarray(objective(jnp.asarray(params)))
         slope = np.asarray(jax.grad(lambda params: objective(params).sum())(jnp.asarray(params)))
         for lane, (alpha, epsilon) in enumerate(zip(alphas, epsilons, strict=True)):
@@ -133,11 +133,11 @@ def test_the_mean_surrogate_by_hand_and_its_slope_by_differences(surrogate, func
 
 def test_a_certain_document_has_no_gradient():
     """P = e/(e + 1) = .73 of the upper level: certain for an epsilon of .7, not for .8."""
-    logits = jnp.array([[[0.0], [0.0]], [[1.0], [1.0]]])  # (levels, lanes, documents)
-    lanes = {"epsilon": jnp.array([0.7, 0.8])}
+    logits = jnp.array([[[0.0], [0.0]], [[1.0], [1.0]]])  # (levels, points, documents)
+    hyper = {"epsilon": jnp.array([0.7, 0.8])}
     function = ExpectedGain((0.0, 1.0))
-    assert_allclose(function(logits, lanes), [[1.0], [1 / (1 + np.exp(-1))]], rtol=1e-6)
-    slope = jax.grad(lambda logits: function(logits, lanes).sum())(logits)
+    assert_allclose(function(logits, hyper), [[1.0], [1 / (1 + np.exp(-1))]], rtol=1e-6)
+    slope = jax.grad(lambda logits: function(logits, hyper).sum())(logits)
     p = 1 / (1 + np.exp(-1))
     assert_allclose(slope[..., 0], [[0, -p * (1 - p)], [0, p * (1 - p)]], rtol=1e-6)
 
@@ -174,8 +174,10 @@ def test_the_first_steps_by_arithmetic():
     data = RankingData(
         np.array([[1.0], [0.0]], np.float32), np.array([1, 0], np.float32), np.array([0, 2]), np.array([7])
     )
-    lists = make_blocks(data, block_shapes([data]))
-    state = full_batch._begin(MeanSurrogate(squared, linear), np.zeros((1, 1, 2), np.float32), {}, lists, np.array([9]))
+    blocks = make_blocks(data, block_shapes([data]))
+    state = full_batch._begin(
+        MeanSurrogate(squared, linear), np.zeros((1, 1, 2), np.float32), {}, blocks, np.array([9])
+    )
     assert_allclose(state.loss, [1])
     assert_allclose(state.gradient, [[[-2, -2]]])
     length = (((1 + 1) + (0 + 1)) / 2) ** 0.5  # the root mean square of the two documents' inputs (1, 1) and (0, 1)
@@ -188,12 +190,12 @@ def test_the_first_steps_by_arithmetic():
     # The slope promises 8 step, of which three tenths must come true: the first step gives less and is taken back.
     whole, half = state.step[0], state.step[0] / 2
     assert loss_after(whole) > 1 - 0.3 * 8 * whole
-    one = full_batch._run(state, {}, lists, 1, objective=MeanSurrogate(squared, linear))
+    one = full_batch._run(state, {}, blocks, 1, objective=MeanSurrogate(squared, linear))
     assert_array_equal(one.params, state.params)
     assert_array_equal(one.loss, state.loss)
     assert_allclose(one.step, [half])
     assert loss_after(half) < 1 - 0.3 * 8 * half
-    two = full_batch._run(one, {}, lists, 1, objective=MeanSurrogate(squared, linear))
+    two = full_batch._run(one, {}, blocks, 1, objective=MeanSurrogate(squared, linear))
     assert_allclose(two.params, [[[2 * half, 2 * half]]], rtol=1e-6)
     assert_allclose(two.loss, [loss_after(half)], rtol=1e-5)
     assert_allclose(two.step, [half * 1.25])
@@ -207,15 +209,15 @@ def test_the_first_steps_by_arithmetic():
 def test_the_loss_never_grows(surrogate, alphas):
     """Not even where documents become certain and the loss jumps."""
     data = problem()
-    lanes = {"epsilon": np.array([0.6, 0.8, 1.0], np.float32)}
+    hyper = {"epsilon": np.array([0.6, 0.8, 1.0], np.float32)}
     if alphas:
-        lanes["alpha"] = np.array(alphas, np.float32)
-    objective, lists = MeanSurrogate(surrogate, ExpectedGain(GAINS)), make_blocks(data, block_shapes([data]))
+        hyper["alpha"] = np.array(alphas, np.float32)
+    objective, blocks = MeanSurrogate(surrogate, ExpectedGain(GAINS)), make_blocks(data, block_shapes([data]))
     start = np.random.default_rng(0).normal(size=(3, 3, 4)).astype(np.float32)
-    state = full_batch._begin(objective, start, lanes, lists, np.full(3, 100))
+    state = full_batch._begin(objective, start, hyper, blocks, np.full(3, 100))
     losses = [state.loss]
     for _ in range(60):
-        state = full_batch._run(state, lanes, lists, 1, objective=objective)
+        state = full_batch._run(state, hyper, blocks, 1, objective=objective)
         losses.append(state.loss)
     assert (np.diff(losses, axis=0) <= 0).all()
     assert (losses[-1] < losses[0]).all()
@@ -278,7 +280,7 @@ def test_the_warm_start_ranks_as_the_linear_solution(method, monkeypatch):
     assert_allclose(starts[1][:, 0, :-1], np.outer([0, 0.5, 1], linear_fit.model.weights), rtol=1e-5)
 
 
-# Lanes
+# Grid points
 
 
 def run(data, alphas, epsilons, **options):
@@ -308,7 +310,7 @@ def test_a_lane_is_what_it_would_be_alone():
     assert len({lane.history["loss"].iloc[-1] for lane in together}) == len(alphas)
 
 
-def test_dropping_finished_lanes_changes_nothing():
+def test_dropping_finished_grid_points_changes_nothing():
     data, alphas, epochs = slow_problem(), np.linspace(0.5, 3, 8), np.array([5, 25, 5, 5, 12, 5, 25, 5])
     kept, dropped = (run(data, alphas, np.ones(8), epochs=epochs, drop=drop) for drop in (False, True))
     for one, other, limit in zip(kept, dropped, epochs, strict=True):
@@ -333,7 +335,7 @@ def test_fits_are_in_the_order_of_their_points():
     ("live", "size"),
     [([1, 1, 1, 1, 1, 1, 1, 0], 8), ([0, 1, 0, 1, 0, 1, 0, 1], 4), ([0] * 20 + [1] + [0] * 19, 5), ([1, 0, 0, 0], 4)],
 )
-def test_lanes_are_halved_as_long_as_the_live_ones_fit(live, size):
+def test_grid_points_are_halved_as_long_as_the_live_ones_fit(live, size):
     live = np.array(live, dtype=bool)
     places = full_batch._places(live, drop=True)
     assert len(places) == len(set(places)) == size

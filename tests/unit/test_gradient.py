@@ -1,7 +1,7 @@
 """Gradient descent over queries: where it ends, what it keeps, when it slows down, how it fails."""
 
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ from replirank.data.arrays import RankingData
 from replirank.data.pairs import pairs_of
 from replirank.engines import stochastic
 from replirank.engines.batches import make_batches
-from replirank.engines.stochastic import descend_by_query
+from replirank.engines.stochastic import LossOfScores, descend_by_query
 from replirank.errors import ReplirankError
 from replirank.losses.pairwise import cross_entropy
 from replirank.methods.base import Task
@@ -22,8 +22,7 @@ from replirank.methods.listnet import ListNet
 from replirank.methods.ranknet_linear import RankNetLinear
 from replirank.methods.ranknet_two_layer import RankNetTwoLayer
 from replirank.models import linear, two_layer
-from replirank.models.linear import Linear
-from replirank.models.two_layer import TwoLayer
+from replirank.models.base import Model, namespace
 
 
 def problem(seed=0, lengths=(9, 12, 10, 6, 11, 5), features=3):
@@ -84,7 +83,7 @@ def run(
     data=None,
     epochs=6,
     learning_rate=0.1,
-    apply=None,
+    model=None,
     report=None,
     optimizer="sgd",
     patience=3,
@@ -93,11 +92,9 @@ def run(
     """Descent with any loss on a linear function, of one feature unless the data say other."""
     data = problem(features=1) if data is None else data
     return descend_by_query(
-        loss,
-        apply or linear.apply,
-        jnp.zeros(data.features.shape[1]),
+        LossOfScores(loss),
+        model or linear.start(data.features.shape[1]),
         make_batches(data),
-        model=Linear.of,
         task=task(data, validate, report=report or (lambda text: None)),
         learning_rate=learning_rate,
         epochs=epochs,
@@ -126,11 +123,9 @@ def test_one_query_is_plain_descent_to_the_minimum(optimizer, learning_rate):
     data = problem(3, lengths=(20,))
     least, weights = least_loss(data)
     fit = descend_by_query(
-        cross_entropy,
-        linear.apply,
-        jnp.zeros(3),
+        LossOfScores(cross_entropy),
+        linear.start(3),
         make_batches(data),
-        model=Linear.of,
         task=task(data, by_training_loss(data)),
         learning_rate=learning_rate,
         epochs=1000,
@@ -216,24 +211,33 @@ def flat(scores, labels, *, where, preferred):
     return jnp.sum(scores) * 0.0 + 1.0
 
 
-def ones(weights, features):
-    return jnp.broadcast_to(weights, features.shape[:1])
+@dataclass(frozen=True, eq=False)
+class Constant(Model):
+    """The same score for all documents."""
+
+    level: np.ndarray
+
+    def score_query(self, features):
+        return namespace(features).broadcast_to(self.level, features.shape[:1])
+
+
+ZERO = Constant(np.zeros((), dtype=np.float32))
 
 
 def test_learning_rate_stays_while_the_loss_falls():
-    fit = run(falling, apply=ones, epochs=4)
+    fit = run(falling, model=ZERO, epochs=4)
     assert (np.diff(fit.history["loss"]) < 0).all()
     assert list(fit.history["learning_rate"]) == [0.1] * 4
 
 
 def test_learning_rate_stays_while_the_loss_is_level():
-    fit = run(flat, apply=ones, epochs=8)
+    fit = run(flat, model=ZERO, epochs=8)
     assert list(fit.history["learning_rate"]) == [0.1] * 8
 
 
 def test_learning_rate_is_halved_after_each_three_epochs_of_grown_loss():
     """Ascent (a negative learning rate) makes every epoch's loss larger than the one before."""
-    fit = run(falling, apply=ones, epochs=8, learning_rate=-0.1)
+    fit = run(falling, model=ZERO, epochs=8, learning_rate=-0.1)
     assert (np.diff(fit.history["loss"]) > 0).all()
     assert list(fit.history["learning_rate"]) == [-0.1] * 3 + [-0.05] * 3 + [-0.025] * 2
     # The halved rate is used: each of the queries is met after steps of the rate of its epoch.
@@ -245,7 +249,7 @@ def test_learning_rate_is_halved_after_each_three_epochs_of_grown_loss():
 
 
 def test_learning_rate_is_never_halved_without_patience():
-    fit = run(falling, apply=ones, epochs=8, learning_rate=-0.1, patience=None)
+    fit = run(falling, model=ZERO, epochs=8, learning_rate=-0.1, patience=None)
     assert (np.diff(fit.history["loss"]) > 0).all()
     assert list(fit.history["learning_rate"]) == [-0.1] * 8
 
@@ -288,7 +292,7 @@ def test_with_patience_the_noise_of_the_order_alone_does_not_use_up_the_rate():
 def test_ends_when_next_to_nothing_is_left_of_the_rate():
     """2^-20 is the first power of 1/2 below 1e-6; the first epoch is above nothing, and each halving takes three."""
     said = []
-    fit = run(falling, apply=ones, epochs=100, learning_rate=-0.1, report=said.append)
+    fit = run(falling, model=ZERO, epochs=100, learning_rate=-0.1, report=said.append)
     assert len(fit.history) == 1 + 3 * 20
     assert_allclose(fit.history["learning_rate"].iloc[-1], -0.1 / 2**20)
     assert_allclose(fit.history["learning_rate"].iloc[-2], -0.1 / 2**19)
@@ -319,7 +323,7 @@ def test_a_loss_that_is_no_number_stops_with_a_remedy():
         return jnp.log(scores[0] - 1)
 
     with pytest.raises(ReplirankError, match=r"the training loss is nan in epoch 1 at learning rate 0\.1\n") as caught:
-        run(no_number, apply=ones)
+        run(no_number, model=ZERO)
     assert "learning rates" in caught.value.remedy
     assert "config.yaml" in caught.value.remedy
 
@@ -335,10 +339,7 @@ def test_data_without_any_pair_leaves_the_starting_weights(method):
     data = problem()
     data = replace(data, labels=np.ones_like(data.labels))
     fit = method(epochs=2).fit(task(data, seed=3, method=method))
-    if method is RankNetLinear:
-        start = Linear(linear.start(3))
-    else:
-        start = TwoLayer.of(two_layer.start(3, method().units, seed=3))
+    start = linear.start(3) if method is RankNetLinear else two_layer.start(3, method().units, seed=3)
     assert_array_equal(fit.model.score(data), start.score(data))
 
 

@@ -396,13 +396,6 @@ def test_leading_axes_are_queries(loss):
 
 
 @every_loss
-def test_preferred_is_accepted_and_means_nothing(loss):
-    query = jnp.array([0.5, -1.0, 2.0]), jnp.array([2.0, 1.0, 0.0])
-    where = jnp.ones(3, dtype=bool)
-    assert loss(*query, where=where, preferred=1) == loss(*query, where=where)
-
-
-@every_loss
 def test_keeps_the_precision_it_is_given(loss):
     assert value(loss, [2, 1], [1, 0]).dtype == jnp.float32
     with jax.enable_x64(True):

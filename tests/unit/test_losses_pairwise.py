@@ -13,9 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from replirank.losses.pairwise import combine, cross_entropy, cross_entropy_ties, fidelity, pair_cost, pair_fidelity
+from replirank.losses.pairwise import (
+    combine,
+    cross_entropy,
+    cross_entropy_ties,
+    pair_cost,
+    pair_fidelity,
+    weighted_cross_entropy,
+)
 
-LOSSES = [cross_entropy, cross_entropy_ties, fidelity]
+LOSSES = [cross_entropy, cross_entropy_ties]
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.__name__)
 
 
@@ -64,12 +71,11 @@ def fidelity_of(margin, target):
 
 def double_loop(loss, scores, labels, where):
     """The value and the gradient, pair by pair."""
-    of_pair = fidelity_of if loss is fidelity else entropy_of
     total, slopes = 0.0, [0.0] * len(scores)
     for i, j in itertools.permutations(range(len(scores)), 2):
         tie = loss is cross_entropy_ties and labels[i] == labels[j] and i < j
         if where[i] and where[j] and (labels[i] > labels[j] or tie):
-            cost, slope = of_pair(scores[i] - scores[j], 0.5 if tie else 1.0)
+            cost, slope = entropy_of(scores[i] - scores[j], 0.5 if tie else 1.0)
             total += cost
             slopes[i] += slope
             slopes[j] -= slope
@@ -264,24 +270,10 @@ def test_cross_entropy_with_ties_in_closed_form(scores, labels, expected):
     assert_allclose(value(cross_entropy_ties, scores, labels), expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("scores", "labels", "expected"),
-    [
-        ([2, 1], [1, 0], 1 - sqrt(1 / (1 + exp(-1)))),
-        ([1, 2], [1, 0], 1 - sqrt(1 / (1 + exp(1)))),
-        ([0, 0, 0], [2, 1, 0], 3 * (1 - sqrt(1 / 2))),
-        ([3, 2, 0], [0, 1, 1], (1 - sqrt(1 / (1 + exp(1)))) + (1 - sqrt(1 / (1 + exp(3))))),
-    ],
-)
-def test_fidelity_in_closed_form(scores, labels, expected):
-    assert_allclose(value(fidelity, scores, labels), expected, rtol=1e-6)
-
-
 def test_slope_of_one_pair_in_closed_form():
     yes, no = 1 / (1 + exp(-1)), 1 / (1 + exp(1))
     assert_allclose(gradient(cross_entropy, [2, 1], [1, 0]), [-no, no], rtol=1e-6)
     assert_allclose(gradient(cross_entropy_ties, [2, 1], [1, 1]), [yes - 1 / 2, 1 / 2 - yes], rtol=1e-6)
-    assert_allclose(gradient(fidelity, [2, 1], [1, 0]), [-sqrt(yes) * no / 2, sqrt(yes) * no / 2], rtol=1e-6)
 
 
 @every_loss
@@ -376,13 +368,9 @@ def test_large_scores_keep_value_and_gradient_finite():
     assert_array_equal(gradient(cross_entropy, [-1e4, 1e4], [1, 0]), [-1, 1])
     assert value(cross_entropy_ties, [-1e4, 1e4], [1, 1]) == 1e4
     assert_array_equal(gradient(cross_entropy_ties, [-1e4, 1e4], [1, 1]), [-1 / 2, 1 / 2])
-    assert value(fidelity, [1e4, -1e4], [1, 0]) == 0
-    assert value(fidelity, [-1e4, 1e4], [1, 0]) == 1
-    assert_array_equal(gradient(fidelity, [1e4, -1e4], [1, 0]), [0, 0])
-    assert_array_equal(gradient(fidelity, [-1e4, 1e4], [1, 0]), [0, 0])
 
 
-@pytest.mark.parametrize("loss", [cross_entropy, fidelity], ids=lambda loss: loss.__name__)
+@pytest.mark.parametrize("loss", [cross_entropy], ids=lambda loss: loss.__name__)
 @pytest.mark.parametrize(
     ("labels", "where"),
     [
@@ -438,8 +426,7 @@ def test_preferred_changes_no_value_and_no_gradient(loss, query, preferred):
 @every_loss
 def test_preferred_computes_only_those_rows(loss):
     """What the promise is for: a better document beyond it is not seen."""
-    of_pair = 1 - sqrt(1 / 2) if loss is fidelity else log(2)
-    assert_allclose(value(loss, [0, 0, 0], [2, 1, 0], preferred=1), 2 * of_pair, rtol=1e-6)
+    assert_allclose(value(loss, [0, 0, 0], [2, 1, 0], preferred=1), 2 * log(2), rtol=1e-6)
 
 
 # Many queries at once
@@ -468,3 +455,31 @@ def test_keeps_the_precision_it_is_given(loss):
     assert value(loss, [2, 1], [1, 0]).dtype == jnp.float32
     with jax.enable_x64(True):
         assert value(loss, [2, 1], [1, 0]).dtype == jnp.float64
+
+
+# Weights of pairs
+
+
+@settings(deadline=None, max_examples=30)
+@given(queries, st.integers(0, 2**31))
+def test_each_pair_counts_by_its_weight(query, seed):
+    """Against the double loop over pairs, the weights being between 0 and 2, some of them 0."""
+    scores, labels, where = (list(column) for column in zip(*query, strict=True))
+    weights = np.maximum(np.random.default_rng(seed).uniform(-0.5, 2, (8, 8)), 0)
+    total, slopes = 0.0, np.zeros(8)
+    for i, j in itertools.permutations(range(8), 2):
+        if where[i] and where[j] and labels[i] > labels[j]:
+            cost, slope = entropy_of(scores[i] - scores[j], 1.0)
+            total += weights[i, j] * cost
+            slopes[[i, j]] += weights[i, j] * slope * np.array([1, -1])
+    with jax.enable_x64(True):
+        arrays = jnp.asarray(scores, dtype=float), jnp.asarray(labels, dtype=float), jnp.asarray(weights)
+        found, gradient = jax.value_and_grad(weighted_cross_entropy)(*arrays, where=jnp.asarray(where))
+    assert_allclose(found, total, rtol=1e-12, atol=1e-12)
+    assert_allclose(gradient, slopes, rtol=1e-12, atol=1e-12)
+
+
+def test_a_pair_of_no_weight_may_be_infinite():
+    scores, labels = jnp.array([1.0, -inf, 0.0]), jnp.array([0.0, 1.0, 2.0])
+    weights = jnp.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])  # only the third before the first
+    assert_allclose(weighted_cross_entropy(scores, labels, weights, where=jnp.ones(3, dtype=bool)), log(1 + exp(1)))

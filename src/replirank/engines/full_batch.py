@@ -1,7 +1,7 @@
-"""Plain gradient descent on the whole training set, for many grid points ("lanes") at once.
+"""Plain gradient descent on the whole training set, for many grid points at once.
 
 A grid point differs from the next in a few numbers only, so all of them are columns of one matrix product, each with
-its own step size. The lists stand in blocks by length class: a loss sees (lanes, queries, documents) and reduces over
+its own step size. The lists stand in blocks by length class: a loss sees (points, queries, documents) and reduces over
 the last axis, which on a CPU is several times faster than sums by segment.
 """
 
@@ -27,11 +27,11 @@ MOST_CLASSES = 3  # each is compiled by itself, which costs more than some paddi
 STRIDE = 5  # epochs between two looks at the validation queries
 SUFFICIENT = 0.3  # Armijo: the part of the decrease promised by the slope that a step must give
 GROWTH, SHRINKAGE = 1.25, 0.5  # of the step size, after a step that did and one that did not
-LEAST_DECREASE = 1e-6  # a lane whose loss falls by less than this part of it is finished
-FEWEST_LANES = 5  # below which dropping lanes saves less than compiling for their number costs
+LEAST_DECREASE = 1e-6  # a grid point whose loss falls by less than this part of it is finished
+FEWEST_POINTS = 5  # below which dropping finished grid points saves less than compiling for their number costs
 
 
-# The lists
+# The training set
 
 
 class BlockShapes(NamedTuple):
@@ -49,7 +49,7 @@ class Blocks(NamedTuple):
 
 
 def block_shapes(trains: Iterable[RankingData]) -> BlockShapes:
-    """BlockShapes that the lists of all these training sets fit into."""
+    """Shapes that the lists of all these training sets fit into."""
     levels: set[float] = set()
     lengths = []
     for train in trains:
@@ -104,26 +104,26 @@ def with_offset(data: RankingData) -> np.ndarray:
 # The descent
 
 
-class Objective(Protocol):
+class BatchObjective(Protocol):
     """Hashable, and equal for folds that share a compilation."""
 
-    def __call__(self, params: jax.Array, lanes: Mapping[str, jax.Array], lists: Blocks) -> jax.Array:
-        """The loss of each lane; `params` are (outputs, lanes, inputs), hyper-parameters (lanes,)."""
+    def __call__(self, params: jax.Array, hyper: Mapping[str, jax.Array], blocks: Blocks) -> jax.Array:
+        """The loss of each grid point; `params` are (outputs, points, inputs), hyper-parameters (points,)."""
 
 
 class State(NamedTuple):
-    params: np.ndarray  # (outputs, lanes, inputs)
+    params: np.ndarray  # (outputs, points, inputs)
     gradient: np.ndarray
-    loss: np.ndarray  # (lanes,), and so the rest
+    loss: np.ndarray  # (points,), and so the rest
     step: np.ndarray
     left: np.ndarray  # epochs to go; 0: finished
 
-    def take(self, lanes: np.ndarray) -> State:
+    def take(self, points: np.ndarray) -> State:
         params, gradient, *rest = self
-        return State(params[:, lanes], gradient[:, lanes], *(values[lanes] for values in rest))
+        return State(params[:, points], gradient[:, points], *(values[points] for values in rest))
 
 
-class Lane(NamedTuple):
+class Ended(NamedTuple):
     """What became of a grid point."""
 
     params: np.ndarray  # (outputs, inputs), where descent ended
@@ -131,91 +131,91 @@ class Lane(NamedTuple):
 
 
 def descend_together(
-    objective: Objective,
+    objective: BatchObjective,
     params: np.ndarray,
-    lanes: Mapping[str, np.ndarray],
-    lists: Blocks,
+    hyper: Mapping[str, np.ndarray],
+    blocks: Blocks,
     *,
     score: Callable[[np.ndarray, np.ndarray], np.ndarray],
     task: Task,
     epochs: np.ndarray,
     drop: bool = True,
-) -> list[Lane]:
-    """Minimise the loss of each lane from its `params` on, for at most so many epochs, and keep where it ends.
+) -> list[Ended]:
+    """Minimise the loss of each grid point from its `params` on, for at most so many epochs, and keep where it ends.
 
     An epoch is one evaluation of loss and gradient, where a step along the gradient leads. If the loss falls enough
     there, the step is taken and the next will be longer; if not, it is taken back and half of it is tried. `score`
-    gives every lane's scores of the validation documents, (lanes, documents). They are for the history alone: descent
-    is "without any parameter tuning" (bayesopt2010, section 6.1), the number of steps included.
+    gives every grid point's scores of the validation documents, (points, documents). They are for the history alone:
+    descent is "without any parameter tuning" (bayesopt2010, section 6.1), the number of steps included.
     """
     vali = with_offset(task.vali)
-    state = _begin(objective, params, lanes, lists, epochs)
+    state = _begin(objective, params, hyper, blocks, epochs)
     histories: list[list[tuple[int, float, float]]] = [[] for _ in range(len(state.loss))]
     ends = list(state.params.swapaxes(0, 1))
-    number = np.arange(len(ends))  # which lane it is that stands at a place
+    number = np.arange(len(ends))  # which grid point it is that stands at a place
     live, epoch = np.ones(len(ends), dtype=bool), 0
     while live.any():
         scores = score(state.params[:, live], vali)
-        for place, of_lane in zip(np.flatnonzero(live), scores, strict=True):
-            lane = number[place]
-            row = min(epoch, int(epochs[lane])), float(state.loss[place]), task.validate(of_lane)
-            histories[lane].append(row)
-            ends[lane] = state.params[:, place].copy()
+        for place, of_point in zip(np.flatnonzero(live), scores, strict=True):
+            point = number[place]
+            row = min(epoch, int(epochs[point])), float(state.loss[place]), task.validate(of_point)
+            histories[point].append(row)
+            ends[point] = state.params[:, place].copy()
         best = max(rows[-1][-1] for rows in histories)
         task.report(f"epoch {epoch}, {live.sum()} of {len(ends)} grid points, validation {best:.4f}")
         places = _places(state.left > 0, drop)
         state, number = state.take(places), number[places]
-        lanes = {name: values[places] for name, values in lanes.items()}
+        hyper = {name: values[places] for name, values in hyper.items()}
         live = state.left > 0
         if live.any():
-            state = _run(state, lanes, lists, STRIDE, objective=objective)
+            state = _run(state, hyper, blocks, STRIDE, objective=objective)
             epoch += STRIDE
     return [
-        Lane(params, pd.DataFrame(rows, columns=["epoch", "loss", "validation"]))
+        Ended(params, pd.DataFrame(rows, columns=["epoch", "loss", "validation"]))
         for params, rows in zip(ends, histories, strict=True)
     ]
 
 
-def _begin(objective: Objective, params: np.ndarray, lanes, lists: Blocks, epochs: np.ndarray) -> State:
+def _begin(objective: BatchObjective, params: np.ndarray, hyper, blocks: Blocks, epochs: np.ndarray) -> State:
     """An epoch of no step gives the first gradient. The first step is to move the scores by about one."""
     none = np.zeros_like(params[0, :, 0])
     unknown = State(params, np.zeros_like(params), np.full_like(none, np.inf), none, np.ones(len(none), dtype=np.int32))
-    state = _run(unknown, lanes, lists, 1, objective=objective)
+    state = _run(unknown, hyper, blocks, 1, objective=objective)
     if not np.all(np.isfinite(state.loss)):
         raise ReplirankError("the training loss is not finite where descent starts", remedy="scale the features")
     slope = np.linalg.norm(state.gradient, axis=(0, 2))
-    documents = sum(int(where.sum()) for where in lists.where)
-    length = np.linalg.norm(lists.inputs) / max(documents, 1) ** 0.5  # of a document's features, about
+    documents = sum(int(where.sum()) for where in blocks.where)
+    length = np.linalg.norm(blocks.inputs) / max(documents, 1) ** 0.5  # of a document's features, about
     step = np.divide(1, slope * length, where=slope > 0, out=np.zeros_like(none))
     return state._replace(step=step, left=np.where(slope > 0, epochs, 1).astype(np.int32))
 
 
-def _run(*arguments, objective: Objective) -> State:
+def _run(*arguments, objective: BatchObjective) -> State:
     return State(*map(np.asarray, _epochs(*arguments, objective=objective)))
 
 
 def _places(live: np.ndarray, drop: bool) -> np.ndarray:
     """The places to go on with: all, or the live ones in half as many, halved again where they fit."""
     size = len(live)
-    while drop and live.sum() <= -(-size // 2) and size > FEWEST_LANES:
+    while drop and live.sum() <= -(-size // 2) and size > FEWEST_POINTS:
         size = -(-size // 2)
     return np.arange(size) if size == len(live) else np.argsort(~live, kind="stable")[:size]
 
 
-def _evaluate(objective: Objective, params: jax.Array, lanes: Mapping[str, jax.Array], lists: Blocks):
+def _evaluate(objective: BatchObjective, params: jax.Array, hyper: Mapping[str, jax.Array], blocks: Blocks):
     def total(params):
-        losses = objective(params, lanes, lists)
-        return jnp.sum(losses), losses  # no lane's loss depends on another's parameters: one gradient serves all
+        losses = objective(params, hyper, blocks)
+        return jnp.sum(losses), losses  # no grid point's loss depends on another's parameters: one gradient serves all
 
     (_, losses), gradient = jax.value_and_grad(total, has_aux=True)(params)
     return losses, gradient
 
 
 @partial(jax.jit, static_argnames="objective")
-def _epochs(state, lanes, lists, count, *, objective) -> State:
+def _epochs(state, hyper, blocks, count, *, objective) -> State:
     def epoch(_, state: State) -> State:
         trial = state.params - state.step[None, :, None] * state.gradient
-        loss, gradient = _evaluate(objective, trial, lanes, lists)
+        loss, gradient = _evaluate(objective, trial, hyper, blocks)
         promised = state.step * jnp.sum(state.gradient**2, axis=(0, 2))
         taken = (loss <= state.loss - SUFFICIENT * promised) & (state.left > 0)  # never if it is not a number
         negligible = jnp.where(taken, state.loss - loss, promised) <= LEAST_DECREASE * state.loss

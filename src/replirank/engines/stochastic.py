@@ -1,15 +1,16 @@
-"""Gradient descent on a loss over queries, shared by every method that is trained so.
+"""Gradient descent on an objective, query by query, shared by every method that is trained so.
 
 An epoch is one jitted call: a loop over the queries in a fresh random order, an update after each (ranknet2005 updates
-after each pair; a query at a time does the same work in one matrix of pairs). The data goes in as arguments, so that
-folds and grid points of like shape share one compilation.
+after each pair; a query at a time does the same work in one matrix of pairs). Data and hyper-parameters go in as
+arguments, so that folds and grid points of like shape share one compilation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +23,48 @@ from replirank.engines.task import Fit, Task
 from replirank.errors import ReplirankError
 from replirank.models.base import Model
 
-Params = Any
+LEAST_RATE = 1e-6  # of the learning rate at the start: with less, nothing can change
+OPTIMIZERS = {"adam": optax.scale_by_adam(), "sgd": optax.identity()}
+
+
+# What is minimised
+
+
+class Query(NamedTuple):
+    """One query, padded to the length of its class; the documents come by decreasing label."""
+
+    features: jax.Array  # (length, features)
+    labels: jax.Array  # (length,)
+    mask: jax.Array  # (length,) which are documents and not padding
+    preferred: int | None  # only the first so many are ever the better one of a pair; None where no pairs are needed
+
+
+class Objective(Protocol):
+    """Hashable, and equal for folds and grid points that share a compilation."""
+
+    def __call__(self, model: Model, query: Query, hyper: Mapping[str, jax.Array], key: jax.Array) -> jax.Array:
+        """What the query costs. `hyper` are the traced hyper-parameters; `key` is a new one in every step."""
+
+
+class Loss(Protocol):
+    def __call__(self, scores: jax.Array, labels: jax.Array, *, where: jax.Array, **rest) -> jax.Array: ...
+
+
+@dataclass(frozen=True)
+class LossOfScores:
+    """The usual objective: a loss of the model's scores.
+
+    The loss gets the traced hyper-parameters by name, and `preferred` where batches are made for pairs.
+    """
+
+    loss: Loss
+
+    def __call__(self, model: Model, query: Query, hyper: Mapping[str, jax.Array], key: jax.Array) -> jax.Array:
+        pairs = {} if query.preferred is None else {"preferred": query.preferred}
+        return self.loss(model.score_query(query.features), query.labels, where=query.mask, **pairs, **hyper)
+
+
+# The descent
 
 
 class Epoch(NamedTuple):
@@ -34,57 +76,49 @@ class Epoch(NamedTuple):
     learning_rate: float  # of the epoch to come
 
 
-class Loss(Protocol):
-    def __call__(
-        self, scores: jax.Array, labels: jax.Array, *, where: jax.Array, preferred: int | None
-    ) -> jax.Array: ...
-
-
-LEAST_RATE = 1e-6  # of the learning rate at the start
-OPTIMIZERS = {"adam": optax.scale_by_adam(), "sgd": optax.identity()}
-
-
 def descend_by_query(
-    loss: Loss,
-    apply: Callable[[Params, jax.Array], jax.Array],
-    params: Params,
+    objective: Objective,
+    model: Model,
     batches: Batches,
     *,
-    model: Callable[[Params], Model],
     task: Task,
     learning_rate: float,
     epochs: int,
+    hyper: Mapping[str, float] | None = None,
     optimizer: str = "adam",
     patience: int | None = 1,
     finished: Callable[[Model], bool] = lambda model: False,
 ) -> Fit:
-    """Minimise the loss from `params` on and keep the epoch that validates best (the first of equals).
+    """Minimise the objective from `model` on and keep the epoch that validates best (the first of equals).
 
     The learning rate is halved when the error grows: after `patience` epochs whose mean loss is above that of the epoch
     before them. With a patience of 1 this is the rule of ranknet2005 (section 5.1); None: never. When nearly nothing is
-    left of the rate, nothing can change: the descent ends, and the history with it. It also ends with the epoch whose
-    model is `finished`. `model` turns parameters into what scores the validation queries and is kept.
+    left of the rate, the descent ends, and the history with it. It also ends with the epoch whose model is `finished`.
     """
     features, labels = jax.device_put((batches.features, batches.labels))  # once, not in every epoch
-    state = jax.jit(OPTIMIZERS[optimizer].init)(params)
+    traced = {name: np.float32(value) for name, value in (hyper or {}).items()}
+    state = jax.jit(OPTIMIZERS[optimizer].init)(model)
     random, queries = np.random.default_rng(task.seed), batches.queries
-    step_through = partial(_epoch, classes=batches.shapes.classes, loss=loss, apply=apply, optimizer=optimizer)
+    run_epoch = partial(_epoch, classes=batches.shapes.classes, objective=objective, optimizer=optimizer)
     best, best_value = None, -np.inf
-    losses, negligible = [], LEAST_RATE * abs(learning_rate)
+    losses, least_rate = [], LEAST_RATE * abs(learning_rate)
     history: list[Epoch] = []
     for epoch in range(1, epochs + 1):
         mean = 0.0
         if len(queries):
             order = np.zeros((batches.shapes.queries, queries.shape[1]), dtype=np.int32)
             order[: len(queries)] = random.permutation(queries)
-            params, state, total = step_through(params, state, features, labels, order, len(queries), learning_rate)
+            seeds = np.array([task.seed, epoch], dtype=np.uint32)
+            model, state, total = run_epoch(
+                model, state, features, labels, order, len(queries), learning_rate, traced, seeds
+            )
             mean = float(total) / len(queries)
         if not np.isfinite(mean):
             raise ReplirankError(
                 f"the training loss is {mean} in epoch {epoch} at learning rate {learning_rate:g}",
                 remedy="take larger learning rates out of this method's grid in config.yaml",
             )
-        candidate = model(params)
+        candidate = jax.tree.map(np.asarray, model)
         value = task.validate(candidate.score(task.vali))
         task.report(f"epoch {epoch}/{epochs}, loss {mean:.5g}, validation {value:.4f}")
         if best is None or value > best_value:
@@ -93,7 +127,7 @@ def descend_by_query(
         if patience and grown(losses, patience):
             learning_rate, losses = learning_rate / 2, [mean]
         history.append(Epoch(epoch, mean, value, learning_rate))
-        if abs(learning_rate) < negligible:
+        if abs(learning_rate) < least_rate:
             task.report(f"ended after epoch {epoch}, the learning rate being {learning_rate:.2g}")
             break
         if finished(candidate):
@@ -111,27 +145,29 @@ def grown(losses: Sequence[float], patience: int) -> bool:
     return len(losses) > patience and min(losses[-patience:]) > losses[-patience - 1]
 
 
-@partial(jax.jit, static_argnames=("classes", "loss", "apply", "optimizer"))
-def _epoch(params, state, features, labels, order, count, learning_rate, *, classes, loss, apply, optimizer):
-    def on_class(length: int, preferred: int | None):
-        def query_loss(params, start, documents):
+@partial(jax.jit, static_argnames=("classes", "objective", "optimizer"))
+def _epoch(model, state, features, labels, order, count, learning_rate, hyper, seeds, *, classes, objective, optimizer):
+    def cost_in_class(length: int, preferred: int | None):
+        def cost(model, step, start, documents):
             def here(flat):
                 return jax.lax.dynamic_slice_in_dim(flat, start, length)
 
-            where = jnp.arange(length) < documents
-            return loss(apply(params, here(features)), here(labels), where=where, preferred=preferred)
+            query = Query(here(features), here(labels), jnp.arange(length) < documents, preferred)
+            # XLA leaves this out where the objective does not use it.
+            key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seeds[0]), seeds[1]), step)
+            return objective(model, query, hyper, key)
 
-        return jax.value_and_grad(query_loss)
+        return jax.value_and_grad(cost)
 
-    by_class = [on_class(*found) for found in classes]
+    by_class = [cost_in_class(*found) for found in classes]
 
     def step(i, carry):
-        params, state, total = carry
+        model, state, total = carry
         number, start, documents = order[i]
-        value, gradient = jax.lax.switch(number, by_class, params, start, documents)
-        updates, state = OPTIMIZERS[optimizer].update(gradient, state, params)
-        params = jax.tree.map(lambda p, u: p - learning_rate * u, params, updates)
-        return params, state, total + value
+        value, gradient = jax.lax.switch(number, by_class, model, i, start, documents)
+        updates, state = OPTIMIZERS[optimizer].update(gradient, state, model)
+        model = jax.tree.map(lambda p, u: p - learning_rate * u, model, updates)
+        return model, state, total + value
 
     # The number of queries is a value, not a shape: folds of other sizes run the same code.
-    return jax.lax.fori_loop(0, count, step, (params, state, jnp.zeros(())))
+    return jax.lax.fori_loop(0, count, step, (model, state, jnp.zeros(())))

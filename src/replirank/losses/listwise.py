@@ -1,8 +1,8 @@
 """Losses on the whole list of documents of one query.
 
 A loss is a pure function `loss(scores, labels, *, where)` over the last axis; `where` masks padding. A query without a
-pair of different labels contributes 0, in value and in gradient. `preferred` is what the pairwise losses take; no loss
-here needs it. Where a paper maps the labels first (bayesopt2010's psi), the caller does so.
+pair of different labels contributes 0, in value and in gradient. Where a paper maps the labels
+first (bayesopt2010's psi), the caller does so.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import jax
 import jax.numpy as jnp
 
 
-def listnet(scores: jax.Array, labels: jax.Array, *, where: jax.Array, preferred: int | None = None) -> jax.Array:
+def listnet(scores: jax.Array, labels: jax.Array, *, where: jax.Array) -> jax.Array:
     """ListNet (Cao et al. 2007): the cross entropy of the top-one probabilities that labels and scores imply.
 
     >>> cost = listnet(jnp.array([0.0, 0.0]), jnp.array([1.0, 0.0]), where=jnp.array([True, True]))
     >>> round(float(cost), 5)  # log 2
     0.69315
     """
-    target = jax.nn.softmax(_shown(labels, where), axis=-1, where=where)
-    modelled = jax.nn.log_softmax(_shown(scores, where), axis=-1, where=where)
+    target = jax.nn.softmax(_mask_out(labels, where), axis=-1, where=where)
+    modelled = jax.nn.log_softmax(_mask_out(scores, where), axis=-1, where=where)
     costs = -target * jnp.where(where, modelled, 0.0)
     return jnp.where(_has_pair(labels, where), jnp.sum(costs, axis=-1, where=where), 0.0)
 
@@ -30,7 +30,6 @@ def top_one_divergence(
     *,
     where: jax.Array,
     alpha: jax.Array | float = 1.0,
-    preferred: int | None = None,
 ) -> jax.Array:
     """bayesopt2010, Eq. 11, for the first place alone, with psi(r) = alpha r (section 6.1).
 
@@ -46,7 +45,7 @@ def top_one_divergence(
     return jnp.where(_has_pair(labels, where), divergence, 0.0)
 
 
-def listmle(scores: jax.Array, labels: jax.Array, *, where: jax.Array, preferred: int | None = None) -> jax.Array:
+def listmle(scores: jax.Array, labels: jax.Array, *, where: jax.Array) -> jax.Array:
     """ListMLE (Xia et al. 2008): minus the log likelihood of the order of the labels in the Plackett-Luce model.
 
     Each document in turn is chosen before all that follow. Of documents with equal labels none is meant to be first,
@@ -58,7 +57,7 @@ def listmle(scores: jax.Array, labels: jax.Array, *, where: jax.Array, preferred
     1.79176
     """
     # By increasing label, so that those which follow come before; padding is last and precedes nobody.
-    labels, scores = jax.lax.sort((jnp.where(where, labels, jnp.inf), _shown(scores, where)), num_keys=1)
+    labels, scores = jax.lax.sort((jnp.where(where, labels, jnp.inf), _mask_out(scores, where)), num_keys=1)
     return _listmle_of_sorted(scores, jax.lax.stop_gradient(labels))
 
 
@@ -76,7 +75,7 @@ def _listmle_of_sorted_jvp(primals, tangents):
 
 def _listmle_and_slopes(scores: jax.Array, labels: jax.Array) -> tuple[jax.Array, jax.Array]:
     axis, end = scores.ndim - 1, scores.shape[-1] - 1
-    first, last = _ends_of_runs(labels[..., 1:] != labels[..., :-1])
+    first, last = ends_of_runs(labels[..., 1:] != labels[..., :-1])
     up_to = jax.lax.cumlogsumexp(scores, axis=axis)
     lower = jnp.take_along_axis(up_to, jnp.maximum(first - 1, 0), axis=-1)
     chosen = (first > 0) & (labels < jnp.inf)
@@ -91,7 +90,7 @@ def _listmle_and_slopes(scores: jax.Array, labels: jax.Array) -> tuple[jax.Array
     return value, pushed - jnp.exp(missed)
 
 
-def cosine(scores: jax.Array, labels: jax.Array, *, where: jax.Array, preferred: int | None = None) -> jax.Array:
+def cosine(scores: jax.Array, labels: jax.Array, *, where: jax.Array) -> jax.Array:
     """RankCosine (Qin et al. 2008; bayesopt2010, Eq. 10): (1 - cosine of scores and labels) / 2.
 
     Scores that are all 0 have no direction: they count as orthogonal to the labels, with the slope towards these that
@@ -101,12 +100,12 @@ def cosine(scores: jax.Array, labels: jax.Array, *, where: jax.Array, preferred:
     >>> round(float(cost), 5)  # (1 - sqrt(1/2)) / 2
     0.14645
     """
-    scores, labels = _shown(scores, where), _shown(labels, where)
+    scores, labels = _mask_out(scores, where), _mask_out(labels, where)
     product = jnp.sum(scores * labels, axis=-1) / (_length(scores) * _length(labels))
     return jnp.where(_has_pair(labels, where), (1 - product) / 2, 0.0)
 
 
-def squared(scores: jax.Array, labels: jax.Array, *, where: jax.Array, preferred: int | None = None) -> jax.Array:
+def squared(scores: jax.Array, labels: jax.Array, *, where: jax.Array) -> jax.Array:
     """bayesopt2010, Eq. 14: the sum of squared differences of scores and labels.
 
     As with the other losses, a query whose labels are all equal counts for nothing, though it could fix their level:
@@ -116,11 +115,11 @@ def squared(scores: jax.Array, labels: jax.Array, *, where: jax.Array, preferred
     >>> float(cost)  # 2^2 + 1^2
     5.0
     """
-    errors = _shown(scores, where) - _shown(labels, where)
+    errors = _mask_out(scores, where) - _mask_out(labels, where)
     return jnp.where(_has_pair(labels, where), jnp.sum(errors**2, axis=-1), 0.0)
 
 
-def rankprop(scores: jax.Array, labels: jax.Array, *, where: jax.Array, preferred: int | None = None) -> jax.Array:
+def rankprop(scores: jax.Array, labels: jax.Array, *, where: jax.Array) -> jax.Array:
     """RankProp (Caruana et al. 1996) as ranknet2005 tells of it: squared error to targets that follow the net.
 
     ranknet2005, section 2: an MSE regression on the current targets alternates with "an adjustment of the target values
@@ -137,7 +136,7 @@ def rankprop(scores: jax.Array, labels: jax.Array, *, where: jax.Array, preferre
     >>> float(cost)  # targets 1/4 and -1/4
     0.125
     """
-    shown = _shown(scores, where)
+    shown = _mask_out(scores, where)
     padded_last = jnp.where(where, labels, jnp.inf)
     ranked_labels, ranked = jax.lax.sort((padded_last, shown), num_keys=2)
     here = ranked_labels < jnp.inf
@@ -149,7 +148,7 @@ def rankprop(scores: jax.Array, labels: jax.Array, *, where: jax.Array, preferre
 def _rankprop_targets(scores: jax.Array, ranked_labels: jax.Array, ranked: jax.Array, where: jax.Array) -> jax.Array:
     """The targets of the documents in the desired order, worst first."""
     differs = (ranked_labels[..., 1:] != ranked_labels[..., :-1]) | (ranked[..., 1:] != ranked[..., :-1])
-    first, last = _ends_of_runs(differs)
+    first, last = ends_of_runs(differs)
     in_order = jnp.sort(jnp.where(where, scores, jnp.inf), axis=-1)
     below, above = (
         jnp.take_along_axis(in_order, middle, axis=-1) for middle in ((first + last) // 2, (first + last + 1) // 2)
@@ -160,7 +159,7 @@ def _rankprop_targets(scores: jax.Array, ranked_labels: jax.Array, ranked: jax.A
     return ((below + above) / 2 + mean + place - 0.5) / 2
 
 
-def _shown(values: jax.Array, where: jax.Array) -> jax.Array:
+def _mask_out(values: jax.Array, where: jax.Array) -> jax.Array:
     return jnp.where(where, values, 0.0)
 
 
@@ -175,12 +174,12 @@ def _length(values: jax.Array) -> jax.Array:
     return jnp.sqrt(jnp.where(square > 0, square, 1.0))
 
 
-def _ends_of_runs(differs: jax.Array) -> tuple[jax.Array, jax.Array]:
+def ends_of_runs(differs: jax.Array) -> tuple[jax.Array, jax.Array]:
     """For each of a sequence of values the index of the first and of the last in its run of equals.
 
     `differs` says of each but the first whether it is not the one before.
 
-    >>> [ends.tolist() for ends in _ends_of_runs(jnp.array([False, True, False, False]))]
+    >>> [ends.tolist() for ends in ends_of_runs(jnp.array([False, True, False, False]))]
     [[0, 0, 2, 2, 2], [1, 1, 4, 4, 4]]
     """
     edge = jnp.ones((*differs.shape[:-1], 1), dtype=bool)

@@ -60,7 +60,21 @@ def cross_entropy(scores: jax.Array, labels: jax.Array, *, where: jax.Array, pre
     >>> round(float(cost), 5)  # log(1 + e^-1)
     0.31326
     """
-    return _over_pairs(_certain_cost, jnp.where(where, scores, 0.0), _ordered(labels, where, preferred))
+    return weighted_cross_entropy(scores, labels, jnp.ones((), scores.dtype), where=where, preferred=preferred)
+
+
+def weighted_cross_entropy(
+    scores: jax.Array, labels: jax.Array, weights: jax.Array, *, where: jax.Array, preferred: int | None = None
+) -> jax.Array:
+    """The same with a weight for each pair: (preferred or all documents, all documents), or one for all of them.
+
+    >>> two, both = jnp.array([2.0, 1.0]), jnp.array([True, True])
+    >>> cost = weighted_cross_entropy(two, two, jnp.array([[0.0, 3.0], [0.0, 0.0]]), where=both)
+    >>> round(float(cost), 5)  # 3 log(1 + e^-1)
+    0.93979
+    """
+    pairs = _ordered(labels, where, preferred)
+    return _over_pairs(_certain_cost, jnp.where(where, scores, 0.0), jnp.where(pairs, weights, 0.0))
 
 
 def cross_entropy_ties(
@@ -78,19 +92,7 @@ def cross_entropy_ties(
     ties = (labels[..., :, None] == labels[..., None, :]) & where[..., :, None] & where[..., None, :]
     ties = jnp.where(jnp.broadcast_to(once, ties.shape), ties, False)
     differ = cross_entropy(scores, labels, where=where, preferred=preferred)
-    return differ + _over_pairs(_even_cost, jnp.where(where, scores, 0.0), ties)
-
-
-def fidelity(scores: jax.Array, labels: jax.Array, *, where: jax.Array, preferred: int | None = None) -> jax.Array:
-    """frank2007's fidelity loss with target probability 1, summed over the pairs whose labels differ.
-
-    frank2007 divides by the number of pairs of the query: that weight belongs to its method.
-
-    >>> cost = fidelity(jnp.array([1.0, 1.0]), jnp.array([1.0, 0.0]), where=jnp.array([True, True]))
-    >>> round(float(cost), 5)  # 1 - sqrt(1/2)
-    0.29289
-    """
-    return _over_pairs(_certain_fidelity, jnp.where(where, scores, 0.0), _ordered(labels, where, preferred))
+    return differ + _over_pairs(_even_cost, jnp.where(where, scores, 0.0), ties.astype(scores.dtype))
 
 
 def _ordered(labels: jax.Array, where: jax.Array, preferred: int | None) -> jax.Array:
@@ -101,27 +103,35 @@ def _ordered(labels: jax.Array, where: jax.Array, preferred: int | None) -> jax.
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _over_pairs(cost: Callable[[jax.Array], jax.Array], scores: jax.Array, pairs: jax.Array) -> jax.Array:
-    """The sum of `cost(margin)` over those of the (first rows x all) pairs that count."""
-    return jnp.sum(jnp.where(pairs, cost(_margins(scores, pairs)), 0.0), axis=(-2, -1))
+def _over_pairs(cost: Callable[[jax.Array], jax.Array], scores: jax.Array, weights: jax.Array) -> jax.Array:
+    """The weighted sum of `cost(margin)` over the (first rows x all) pairs. The weights are constants to the slopes."""
+    return _weighted_sum(weights, cost(_margins(scores, weights)))
 
 
 @_over_pairs.defjvp
 def _over_pairs_jvp(cost, primals, tangents):
     # A document's slope is the sum of its row minus that of its column. Value and slopes come from one pass, which
     # leaves nothing but a vector to the backward pass: half the time of differentiating through the matrix.
-    scores, pairs = primals
+    scores, weights = primals
     change, _ = tangents
-    margins = _margins(scores, pairs)
+    margins = _margins(scores, weights)
     costs, slopes = jax.jvp(cost, (margins,), (jnp.ones_like(margins),))
-    value, slopes = jnp.sum(jnp.where(pairs, costs, 0.0), axis=(-2, -1)), jnp.where(pairs, slopes, 0.0)
-    as_better = jnp.sum(jnp.sum(slopes, axis=-1) * change[..., : pairs.shape[-2]], axis=-1)
+    slopes = _weighted(weights, slopes)
+    as_better = jnp.sum(jnp.sum(slopes, axis=-1) * change[..., : weights.shape[-2]], axis=-1)
     as_worse = jnp.sum(jnp.sum(slopes, axis=-2) * change, axis=-1)
-    return value, as_better - as_worse
+    return _weighted_sum(weights, costs), as_better - as_worse
 
 
-def _margins(scores: jax.Array, pairs: jax.Array) -> jax.Array:
-    return scores[..., : pairs.shape[-2], None] - scores[..., None, :]
+def _weighted(weights: jax.Array, values: jax.Array) -> jax.Array:
+    return jnp.where(weights > 0, weights * values, 0.0)  # a pair that does not count may be infinite
+
+
+def _weighted_sum(weights: jax.Array, values: jax.Array) -> jax.Array:
+    return jnp.sum(_weighted(weights, values), axis=(-2, -1))
+
+
+def _margins(scores: jax.Array, weights: jax.Array) -> jax.Array:
+    return scores[..., : weights.shape[-2], None] - scores[..., None, :]
 
 
 def _certain_cost(margin: jax.Array) -> jax.Array:
@@ -130,10 +140,6 @@ def _certain_cost(margin: jax.Array) -> jax.Array:
 
 def _even_cost(margin: jax.Array) -> jax.Array:
     return _softplus(-margin) + margin / 2  # pair_cost of target 1/2, with one exponential instead of two
-
-
-def _certain_fidelity(margin: jax.Array) -> jax.Array:
-    return pair_fidelity(margin, 1.0)
 
 
 # Functions of a margin with their slopes in closed form, which share the exponential.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replirank.engines.batches import list_shapes
 from replirank.losses.listwise import listmle
 from replirank.methods.families.descent import Descent
 
@@ -13,4 +12,3 @@ from replirank.methods.families.descent import Descent
 class ListMLE(Descent):
     title = "ListMLE"
     loss = staticmethod(listmle)
-    plan = staticmethod(list_shapes)

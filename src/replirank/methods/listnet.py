@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replirank.engines.batches import list_shapes
 from replirank.losses.listwise import listnet
 from replirank.methods.families.descent import Descent
 
@@ -13,4 +12,3 @@ from replirank.methods.families.descent import Descent
 class ListNet(Descent):
     title = "ListNet"
     loss = staticmethod(listnet)
-    plan = staticmethod(list_shapes)

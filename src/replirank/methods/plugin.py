@@ -13,8 +13,8 @@ from replirank.data.arrays import RankingData
 from replirank.data.pairs import level_counts
 from replirank.engines.full_batch import Blocks, BlockShapes, block_shapes, descend_together, make_blocks
 from replirank.methods.base import Fit, Method, Task
-from replirank.methods.families.surrogates import Shared
-from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of
+from replirank.methods.families.surrogates import Shared, bayes_optimal
+from replirank.models.bayes_optimal import expected_gain, gains_of
 
 
 def one_list(data: RankingData) -> RankingData:
@@ -28,9 +28,9 @@ class NegativeLogLikelihood:
 
     levels: tuple[float, ...]
 
-    def __call__(self, params: jax.Array, lanes: Mapping[str, jax.Array], lists: Blocks) -> jax.Array:
-        (labels,), (where,) = lists.labels, lists.where
-        logarithms = jax.nn.log_softmax(jnp.einsum("kld,dn->kln", params, lists.inputs), axis=0)
+    def __call__(self, params: jax.Array, hyper: Mapping[str, jax.Array], blocks: Blocks) -> jax.Array:
+        (labels,), (where,) = blocks.labels, blocks.where
+        logarithms = jax.nn.log_softmax(jnp.einsum("kld,dn->kln", params, blocks.inputs), axis=0)
         levels = jnp.asarray(self.levels, dtype=labels.dtype)
         observed = (labels == levels[:, None]) & where  # (levels, documents)
         return -jnp.einsum("kln,kn->l", logarithms, observed.astype(logarithms.dtype)) / jnp.maximum(jnp.sum(where), 1)
@@ -53,15 +53,15 @@ class Plugin(Method):
         return Shared(make_blocks(one_list(train), longest), plan.levels, level_counts(train, plan.levels))
 
     def fit(self, task: Task) -> Fit:
-        lists, levels, _ = task.shared
-        gains = np.array(gains_of(levels))
-        (lane,) = descend_together(
+        blocks, levels, _ = task.shared
+        gains = gains_of(levels)
+        (ended,) = descend_together(
             NegativeLogLikelihood(levels),
-            np.zeros((len(levels), 1, len(lists.inputs)), dtype=np.float32),
+            np.zeros((len(levels), 1, len(blocks.inputs)), dtype=np.float32),
             {},
-            lists,
-            score=lambda params, inputs: expected_gain(params @ inputs, gains.astype(np.float32)),
+            blocks,
+            score=lambda params, inputs: expected_gain(params @ inputs, np.array(gains, dtype=np.float32)),
             task=task,
             epochs=np.array([self.epochs]),
         )
-        return Fit(BayesOptimal(lane.params[:, :-1], lane.params[:, -1], gains), lane.history)
+        return bayes_optimal(ended, gains)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from replirank.engines.batches import list_shapes
 from replirank.losses.listwise import cosine
 from replirank.methods.base import Task
 from replirank.methods.families.descent import Descent
@@ -17,8 +14,7 @@ from replirank.models import linear
 class RankCosine(Descent):
     title = "RankCosine"
     loss = staticmethod(cosine)
-    plan = staticmethod(list_shapes)
 
-    def start(self, task: Task) -> np.ndarray:
+    def start(self, task: Task) -> linear.Linear:
         """Not zero, where scores have no direction; their length does not matter but for the speed of turning."""
         return linear.start(task.train.features.shape[1], value=0.1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from replirank.engines.batches import pair_shapes
 from replirank.engines.stochastic import Loss
 from replirank.losses.pairwise import cross_entropy, cross_entropy_ties
 from replirank.methods.families.descent import Descent
@@ -15,6 +16,7 @@ class RankNetLinear(Descent):
 
     title = "RankNet, linear"
     patience = 1  # ranknet2005, section 5.1
+    plan = staticmethod(pair_shapes)
 
     @property
     def loss(self) -> Loss:

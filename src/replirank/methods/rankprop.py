@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replirank.engines.batches import list_shapes
 from replirank.losses.listwise import rankprop
 from replirank.methods.families.descent import Descent
 
@@ -13,5 +12,4 @@ from replirank.methods.families.descent import Descent
 class RankProp(Descent):
     title = "RankProp"
     loss = staticmethod(rankprop)
-    plan = staticmethod(list_shapes)
     patience = None  # the targets spread with the scores: a growing loss is no sign of going astray

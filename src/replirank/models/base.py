@@ -1,49 +1,70 @@
-"""Scoring functions: what a method leaves behind, to be kept, loaded and applied."""
+"""Scoring functions: what training moves, and what a method leaves behind to be kept, loaded and applied."""
 
 from __future__ import annotations
 
 import importlib
-import pkgutil
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields
 from os import PathLike
+from types import ModuleType
 from typing import ClassVar
 
+import jax
 import numpy as np
 
 from replirank.atomic import atomic_write
 from replirank.data.arrays import RankingData
 from replirank.errors import ReplirankError
 
+Array = np.ndarray | jax.Array
+
+
+def namespace(array: Array) -> ModuleType:
+    """NumPy when a model scores, jax.numpy while it is trained: a formula in these terms serves both."""
+    return array.__array_namespace__()
+
 
 class Model(ABC):
-    """A frozen dataclass of arrays with a `kind`, which names it in files."""
+    """A frozen dataclass of arrays. It is a JAX pytree: an optimizer can move its arrays.
 
-    kind: ClassVar[str]
-    kinds: ClassVar[dict[str, type[Model]]] = {}
+    `score_query` is the model's one formula. In training the arrays and the features are JAX's in float32, in scoring
+    NumPy's, the arrays in float64.
+    """
+
+    # Whether a document's score depends on that document alone. If not, each query is scored by itself.
+    by_document: ClassVar[bool] = True
 
     def __init_subclass__(cls, **rest):
         super().__init_subclass__(**rest)
-        Model.kinds[cls.kind] = cls
+        jax.tree_util.register_pytree_node(cls, _arrays, lambda _, arrays: cls(*arrays))
 
     @abstractmethod
+    def score_query(self, features: Array) -> Array:
+        """The scores of the documents of a query, from their features (documents, features)."""
+
     def score(self, data: RankingData) -> np.ndarray:
         """A score for each document: the higher, the earlier it is ranked."""
+        exact = jax.tree.map(_in_float64, self)
+        if self.by_document:
+            return exact.score_query(data.features)
+        return np.concatenate([exact.score_query(data.features[rows]) for rows in data])
 
 
-def _import_all_kinds() -> None:
-    """A model names itself when its module is imported; a file is found by being in this folder."""
-    package = importlib.import_module(__package__)
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{__package__}.{module.name}")
+def _arrays(model: Model) -> tuple[tuple[Array, ...], None]:
+    return tuple(getattr(model, field.name) for field in fields(model)), None
+
+
+def _in_float64(array: Array) -> np.ndarray:
+    return np.asarray(array, dtype=np.float64) if np.issubdtype(array.dtype, np.floating) else np.asarray(array)
 
 
 def save(path: str | PathLike, models: Mapping[str, Model]) -> None:
     """Keep named models (one for each fold) in one file."""
     arrays = {}
     for name, model in models.items():
-        arrays[f"{name}/kind"] = np.array(model.kind)
+        arrays[f"{name}/class"] = np.array(f"{type(model).__module__}:{type(model).__qualname__}")
         for field in fields(model):
             arrays[f"{name}/{field.name}"] = np.asarray(getattr(model, field.name))
     with atomic_write(path) as temporary:
@@ -51,18 +72,24 @@ def save(path: str | PathLike, models: Mapping[str, Model]) -> None:
 
 
 def load(path: str | PathLike) -> dict[str, Model]:
-    _import_all_kinds()
     grouped: dict[str, dict[str, np.ndarray]] = {}
     with np.load(path, allow_pickle=False) as stored:
         for key in stored.files:
             name, _, field = key.rpartition("/")
             grouped.setdefault(name, {})[field] = stored[key]
-    models = {}
-    for name, arrays in grouped.items():
-        kind = str(arrays.pop("kind"))
-        if kind not in Model.kinds:
-            raise ReplirankError(
-                f"unknown kind of model {kind!r}", path=path, remedy=f"known are {', '.join(sorted(Model.kinds))}"
-            )
-        models[name] = Model.kinds[kind](**arrays)
-    return models
+    return {name: _model_class(str(arrays.pop("class")), path)(**arrays) for name, arrays in grouped.items()}
+
+
+def _model_class(name: str, path: str | PathLike) -> type[Model]:
+    """The class of this name, such as replirank.models.linear:Linear. A file makes no other package be imported."""
+    module, _, attribute = name.partition(":")
+    try:
+        known = module.startswith("replirank.") or module in sys.modules
+        found = getattr(importlib.import_module(module), attribute) if known else None
+    except (ImportError, AttributeError):
+        found = None
+    if not (isinstance(found, type) and issubclass(found, Model)):
+        raise ReplirankError(
+            f"{name!r} is not a model of this version", path=path, remedy="remove the file and train the method again"
+        )
+    return found

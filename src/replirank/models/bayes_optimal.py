@@ -4,49 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from replirank.data.arrays import RankingData
 from replirank.errors import ReplirankError
-from replirank.models.base import Model
-
-
-class Weights(NamedTuple):
-    weights: jax.Array  # (levels, features): the w_j of Eq. 12
-    offsets: jax.Array  # (levels,)
+from replirank.models.base import Array, Model, namespace
 
 
 @dataclass(frozen=True, eq=False)
 class BayesOptimal(Model):
-    weights: np.ndarray
-    offsets: np.ndarray
-    gains: np.ndarray  # (levels,): G(j)
+    weights: Array  # (levels, features): the w_j of Eq. 12
+    offsets: Array  # (levels,)
+    gains: Array  # (levels,): G(j)
 
-    kind = "bayes_optimal"
-
-    def score(self, data: RankingData) -> np.ndarray:
-        # Row by row in float64, as in models/linear.py.
-        logits = np.einsum("nd,kd->kn", data.features, self.weights.astype(np.float64)) + self.offsets[:, None]
+    def score_query(self, features: Array) -> Array:
+        # NumPy's einsum goes row by row, as in models/linear.py.
+        logits = namespace(features).einsum("nd,kd->kn", features, self.weights) + self.offsets[:, None]
         return expected_gain(logits, self.gains)
 
 
-def expected_gain(logits: np.ndarray, gains: np.ndarray) -> np.ndarray:
+def expected_gain(logits: Array, gains: Sequence[float] | Array, certain_above: Array | None = None) -> Array:
     """Sum over j of P(r = j|x) G(j), the levels being the first axis.
+
+    In training a level of probability above `certain_above` (epsilon, at least 1/2) counts as certain (section 6.2):
+    such a document has no gradient, so that it does not drive the weights to infinity.
 
     >>> expected_gain(np.log([[1.0, 3.0], [2.0, 3.0], [1.0, 0.5]]), gains=np.array([0, 1, 3])).round(4).tolist()
     [1.25, 0.6923]
     """
-    odds = np.exp(logits - logits.max(axis=0))
-    # The levels are added one after the other, which is the same whatever stands beside a document.
-    total, expected = np.zeros_like(odds[0]), np.zeros_like(odds[0])
-    for of_level, gain in zip(odds, gains, strict=True):
-        total += of_level
-        expected += of_level * gain
-    return expected / total
+    xp, highest = namespace(logits), logits.max(axis=0)
+    highest = highest if xp is np else jax.lax.stop_gradient(highest)  # it cancels, in the slopes too
+    # Level by level: sums over a first axis this short are slow in JAX, and in NumPy one order of adding makes a
+    # document's score independent of the documents beside it. The likeliest level has odds 1.
+    odds = [xp.exp(each - highest) for each in logits]
+    total = sum(odds)
+    expected = sum(gain * each for gain, each in zip(gains, odds, strict=True)) / total
+    if certain_above is None:
+        return expected
+    likeliest = xp.zeros_like(total)
+    for gain, each in zip(gains, odds, strict=True):
+        likeliest = xp.where(each == 1, gain, likeliest)
+    return xp.where(certain_above * total < 1, likeliest, expected)
 
 
 def gains_of(levels: Sequence[float]) -> tuple[float, ...]:
@@ -61,11 +60,6 @@ def gains_of(levels: Sequence[float]) -> tuple[float, ...]:
             remedy="take the Bayes-optimal ranking functions off data sets whose labels are a strict order",
         )
     return tuple(2.0**level - 1 for level in levels)
-
-
-def start(features: int, levels: int) -> Weights:
-    """All levels equally likely. The gains tell them apart from the first step on, so that zero is no saddle."""
-    return Weights(np.zeros((levels, features), dtype=np.float32), np.zeros(levels, dtype=np.float32))
 
 
 def warm_start(linear: np.ndarray, levels: Sequence[float], counts: Sequence[int]) -> np.ndarray:
@@ -88,10 +82,3 @@ def warm_start(linear: np.ndarray, levels: Sequence[float], counts: Sequence[int
     share = np.maximum(counts, 0.5) / max(counts.sum(), 1)  # what this fold does not have is rare, not impossible
     start[..., -1] += np.log(share).astype(linear.dtype).reshape(-1, *[1] * (linear.ndim - 1))
     return start
-
-
-def apply(weights: Weights, features: jax.Array, *, gains: tuple[float, ...] | None = None) -> jax.Array:
-    """The same function for training; without `gains`, of the levels 0, 1, 2 ..."""
-    gains = gains or gains_of(range(len(weights.offsets)))
-    chances = jax.nn.softmax(features @ weights.weights.T + weights.offsets, axis=-1)
-    return chances @ jnp.asarray(gains, dtype=chances.dtype)

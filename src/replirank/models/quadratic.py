@@ -9,22 +9,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from replirank.data.arrays import RankingData
-from replirank.models.base import Model
+from replirank.models.base import Array, Model, namespace
 
 
 @dataclass(frozen=True, eq=False)
 class Quadratic(Model):
-    weights: np.ndarray  # (features,)
-    products: np.ndarray  # (features, features): of x_i x_j; those of x_i x_j and x_j x_i add up
+    weights: Array  # (features,)
+    products: Array  # (features, features): of x_i x_j; those of x_i x_j and x_j x_i add up
 
-    kind = "quadratic"
-
-    def score(self, data: RankingData) -> np.ndarray:
-        # x'Px + w'x as (P'x + w) . x, row by row in float64, as in models/linear.py.
-        x = data.features.astype(np.float64)
-        slopes = np.einsum("nd,de->ne", x, self.products.astype(np.float64)) + self.weights
-        return np.einsum("ne,ne->n", slopes, x)
+    def score_query(self, features: Array) -> Array:
+        # x'Px + w'x as (P'x + w) . x. NumPy's einsum goes row by row, as in models/linear.py.
+        xp = namespace(features)
+        slopes = xp.einsum("nd,de->ne", features, self.products) + self.weights
+        return xp.einsum("ne,ne->n", slopes, features)
 
 
 def expand(x: jax.Array) -> jax.Array:

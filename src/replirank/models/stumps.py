@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replirank.data.arrays import RankingData
 from replirank.models.base import Model
 
 
@@ -18,11 +17,9 @@ class Stumps(Model):
     thresholds: np.ndarray  # (rounds,) float32, as the data
     alphas: np.ndarray  # (rounds,)
 
-    kind = "stumps"
-
-    def score(self, data: RankingData) -> np.ndarray:
+    def score_query(self, features: np.ndarray) -> np.ndarray:
         # In the order of the rounds, so that the score is to the last bit what it was in training.
-        scores = np.zeros(data.documents)
+        scores = np.zeros(len(features))
         for feature, threshold, alpha in zip(self.features, self.thresholds, self.alphas, strict=True):
-            scores += alpha * (data.features[:, feature] > threshold)
+            scores += alpha * (features[:, feature] > threshold)
         return scores

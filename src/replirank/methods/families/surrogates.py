@@ -1,4 +1,4 @@
-"""The two classes of ranking functions of bayesopt2010, trained by descent on its surrogates: bases of its methods.
+"""The two classes of ranking functions of bayesopt2010, trained by descent on its surrogates: the family's bases.
 
 A surrogate is a loss of losses/listwise.py, which may have hyper-parameters.
 """
@@ -15,37 +15,26 @@ import numpy as np
 
 from replirank.data.arrays import RankingData
 from replirank.data.pairs import level_counts
-from replirank.engines.full_batch import Blocks, BlockShapes, Lane, block_shapes, descend_together, make_blocks
+from replirank.engines.full_batch import Blocks, BlockShapes, Ended, block_shapes, descend_together, make_blocks
 from replirank.methods.base import Fit, Method, Task
 from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of, warm_start
 from replirank.models.linear import Linear
 
-# The ranking functions, of (outputs, lanes, documents) to (lanes, documents)
+# The ranking functions in training: (outputs, points, documents) -> (points, documents)
 
 
-def linear(outputs: jax.Array, lanes: Mapping[str, jax.Array]) -> jax.Array:
+def linear(outputs: jax.Array, hyper: Mapping[str, jax.Array]) -> jax.Array:
     return outputs[0]
 
 
 @dataclass(frozen=True)
 class ExpectedGain:
-    """Section 5.2. In training a level of probability above epsilon is taken for certain (section 6.2).
-
-    A document whose level is certain has no gradient, so that it does not drive the weights to infinity.
-    """
+    """Section 5.2, with the epsilon of section 6.2."""
 
     gains: tuple[float, ...]
 
-    def __call__(self, outputs: jax.Array, lanes: Mapping[str, jax.Array]) -> jax.Array:
-        # Level by level, since sums over a first axis this short are slow. The likeliest level has odds 1.
-        odds = [jnp.exp(each - jax.lax.stop_gradient(jnp.max(outputs, axis=0))) for each in outputs]
-        total = sum(odds)
-        expected = sum(gain * each for gain, each in zip(self.gains, odds, strict=True)) / total
-        likeliest = jnp.zeros_like(total)
-        for gain, each in zip(self.gains, odds, strict=True):
-            likeliest = jnp.where(each == 1, gain, likeliest)
-        # P > epsilon, for one level at most, since epsilon >= 1/2.
-        return jnp.where(lanes["epsilon"][:, None] * total < 1, likeliest, expected)
+    def __call__(self, outputs: jax.Array, hyper: Mapping[str, jax.Array]) -> jax.Array:
+        return expected_gain(outputs, self.gains, certain_above=hyper["epsilon"][:, None])
 
 
 @dataclass(frozen=True)
@@ -55,22 +44,22 @@ class MeanSurrogate:
     surrogate: Callable[..., jax.Array]
     function: Callable[[jax.Array, Mapping[str, jax.Array]], jax.Array]
 
-    def __call__(self, params: jax.Array, lanes: Mapping[str, jax.Array], lists: Blocks) -> jax.Array:
-        scores = self.function(jnp.einsum("kld,dn->kln", params, lists.inputs), lanes)
-        own = {name: values[:, None, None] for name, values in lanes.items() if name != "epsilon"}
+    def __call__(self, params: jax.Array, hyper: Mapping[str, jax.Array], blocks: Blocks) -> jax.Array:
+        scores = self.function(jnp.einsum("kld,dn->kln", params, blocks.inputs), hyper)
+        own = {name: values[:, None, None] for name, values in hyper.items() if name != "epsilon"}
         total, first = jnp.zeros(len(scores), dtype=scores.dtype), 0
-        for labels, where in zip(lists.labels, lists.where, strict=True):
+        for labels, where in zip(blocks.labels, blocks.where, strict=True):
             here = scores[:, first : first + labels.size].reshape(-1, *labels.shape)
             total += jnp.sum(self.surrogate(here, labels[None], where=where[None], **own), axis=-1)
             first += labels.size
-        return total / jnp.maximum(lists.queries, 1)
+        return total / jnp.maximum(blocks.queries, 1)
 
 
 # The methods
 
 
 class Shared(NamedTuple):
-    lists: Blocks
+    blocks: Blocks
     levels: tuple[float, ...]
     counts: tuple[int, ...]  # how many documents have each level
 
@@ -93,8 +82,8 @@ class Surrogate(Method):
         return self.fit_together([self], task)[0]
 
     @classmethod
-    def lanes(cls, points: Sequence[Method]) -> dict[str, np.ndarray]:
-        """The hyper-parameters that the loss depends on."""
+    def hyper(cls, points: Sequence[Method]) -> dict[str, np.ndarray]:
+        """The hyper-parameters that the loss depends on, of each grid point."""
         names = [field.name for field in fields(cls) if field.name != "epochs"]
         return {name: np.array([getattr(point, name) for point in points], dtype=np.float32) for name in names}
 
@@ -103,13 +92,13 @@ class LinearFunction(Surrogate):
     """With the linear ranking function w.x + b, the paper's baseline. b matters to the cosine and to squares."""
 
     @classmethod
-    def solve(cls, points: Sequence[LinearFunction], task: Task) -> list[Lane]:
-        lists = task.shared.lists
+    def solve(cls, points: Sequence[LinearFunction], task: Task) -> list[Ended]:
+        blocks = task.shared.blocks
         return descend_together(
             MeanSurrogate(cls.surrogate, linear),
-            np.zeros((1, len(points), len(lists.inputs)), dtype=np.float32),
-            cls.lanes(points),
-            lists,
+            np.zeros((1, len(points), len(blocks.inputs)), dtype=np.float32),
+            cls.hyper(points),
+            blocks,
             score=lambda params, inputs: params[0] @ inputs,
             task=task,
             epochs=np.array([point.epochs for point in points]),
@@ -117,7 +106,7 @@ class LinearFunction(Surrogate):
 
     @classmethod
     def fit_together(cls, points: Sequence[LinearFunction], task: Task) -> list[Fit]:
-        return [Fit(Linear(lane.params[0, :-1]), lane.history) for lane in cls.solve(points, task)]
+        return [Fit(Linear(ended.params[0, :-1]), ended.history) for ended in cls.solve(points, task)]
 
 
 class BayesFunction(Surrogate):
@@ -136,12 +125,15 @@ class BayesFunction(Surrogate):
         found = descend_together(
             MeanSurrogate(cls.surrogate, ExpectedGain(gains)),
             warm_start(linear, levels, task.shared.counts),
-            cls.lanes(points),
-            task.shared.lists,
+            cls.hyper(points),
+            task.shared.blocks,
             score=lambda params, inputs: expected_gain(params @ inputs, np.array(gains, dtype=np.float32)),
             task=task,
             epochs=np.array([point.epochs for point in points]),
         )
-        return [
-            Fit(BayesOptimal(lane.params[:, :-1], lane.params[:, -1], np.array(gains)), lane.history) for lane in found
-        ]
+        return [bayes_optimal(ended, gains) for ended in found]
+
+
+def bayes_optimal(ended: Ended, gains: Sequence[float]) -> Fit:
+    """The model with these parameters (levels, inputs), the last input being the offset's."""
+    return Fit(BayesOptimal(ended.params[:, :-1], ended.params[:, -1], np.array(gains)), ended.history)

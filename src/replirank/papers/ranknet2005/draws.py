@@ -16,7 +16,7 @@ import pandas as pd
 from replirank.data.arrays import Dataset, RankingData
 from replirank.data.artificial import artificial
 from replirank.engines.batches import Batches, make_batches, pair_shapes
-from replirank.engines.stochastic import descend_by_query
+from replirank.engines.stochastic import LossOfScores, descend_by_query
 from replirank.engines.task import Task
 from replirank.errors import ReplirankError
 from replirank.losses.pairwise import cross_entropy, cross_entropy_ties
@@ -131,22 +131,20 @@ class Learner(NamedTuple):
                 break
         return min(tried)[-1]._replace(starts=len(tried))
 
-    def start(self, number: int = 0) -> Any:
+    def start(self, number: int = 0) -> Model:
         """Section 5.1: the first layer's weights are zero, the second layer's random in [-0.1, 0.1]."""
         features = self.train.features.shape[1]
         if not self.trial.units:
             return linear.start(features)
         return two_layer.start(features, self.trial.units, seed=derive(self.seed, "start", number), spread=0.0)
 
-    def _descend(self, start: Any, vali: RankingData, epochs: int, purpose: str) -> Kept:
+    def _descend(self, start: Model, vali: RankingData, epochs: int, purpose: str) -> Kept:
         trial = self.trial
         what = f"{trial.net}, {trial.vectors} vectors{', with ties' if trial.ties else ''}, {purpose}"
         fit = descend_by_query(
-            cross_entropy_ties if trial.ties else cross_entropy,
-            two_layer.apply if trial.units else linear.apply,
+            LossOfScores(cross_entropy_ties if trial.ties else cross_entropy),
             start,
             self.batches,
-            model=two_layer.TwoLayer.of if trial.units else linear.Linear.of,
             task=Task(
                 train=self.train,
                 vali=vali,

@@ -78,7 +78,7 @@ def test_the_schemas_are_no_second_list(name):
 
 
 # Fold 1 tests the queries of labels 2 1 0 and 1 1, the latter without pairs; fold 2 that of labels 1 0 1 0, which comes
-# out as 0 1 0 1, with three of four pairs wrong. The methods differ on the first: "swapped" has one of three pairs wrong.
+# out as 0 1 0 1, three of four pairs wrong. The methods differ on the first: "swapped" has one of three pairs wrong.
 LABELS = np.array([2, 1, 0, 1, 0, 1, 0, 1, 1], dtype=np.float32)
 SECOND, THIRD = [0.4, 0.3, 0.2, 0.5], [1.0, 2.0]
 FIRST = {"right": [3.0, 2.0, 1.0], "swapped": [2.0, 3.0, 1.0]}

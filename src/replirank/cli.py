@@ -17,6 +17,7 @@ from replirank.errors import ReplirankError
 from replirank.evaluation.scores import Scored, frame, write
 from replirank.metrics.conventions import CONVENTIONS, convention
 from replirank.metrics.per_query import evaluate
+from replirank.metrics.registry import shown
 
 CUTS = range(1, 11)
 PRECISION = [*(f"p@{k}" for k in CUTS), "map"]
@@ -85,7 +86,7 @@ def _evaluate(options: argparse.Namespace) -> None:
 
 
 def _header(columns: Sequence[str]) -> str:
-    return "\t".join(column.upper().replace("MEAN_NDCG", "MeanNDCG") for column in columns)
+    return "\t".join(map(shown, columns))
 
 
 def _line(values: pd.Series) -> str:

@@ -17,6 +17,7 @@ from replirank.errors import ReplirankError
 from replirank.evaluation.scores import Scored
 from replirank.methods.base import Fit, Method, Task
 from replirank.metrics.per_query import Judge
+from replirank.metrics.registry import column_of, parse
 from replirank.models.base import Model
 from replirank.seeds import derive
 
@@ -51,9 +52,11 @@ def train(
 ) -> Trained:
     """`select_by` is the metric ("map", "ndcg@10") that chooses, on the validation queries, in this convention.
 
+    `task.validate` negates a metric whose lower values are better; what is recorded is the metric itself.
     `names` (data set, method) go into the seeds. Of equally good grid points the first is taken.
     """
     points = grid_points(method, grid)
+    sign = parse(select_by)[0].sign
     trained = Trained([], {}, [], [])
     plan = method.plan(dataset.split(fold, "train") for fold in range(len(dataset.folds)))
     for fold in range(len(dataset.folds)):
@@ -63,7 +66,7 @@ def train(
             train=train_data,
             vali=vali,
             seed=derive(seed, *names, fold),
-            validate=_validator(vali, f"{convention}.{select_by}"),
+            validate=validator(vali, column_of(select_by, convention), dataset.best_label),
             report=lambda text: None,
             shared=method.share(train_data, plan),
         )
@@ -71,7 +74,8 @@ def train(
         fits, at_once = _fit_all(method, points, task, report, where)
         values = [task.validate(fit.model.score(vali)) for fit in fits]
         best = int(np.argmax(values))
-        _record(trained, dataset, fold, points, fits, values, best, splits)
+        values = [sign * value for value in values]
+        _record(trained, dataset, fold, points, [_turn_back(fit, sign) for fit in fits], values, best, splits)
         trained.choices[-1] |= {"seconds": time.perf_counter() - started, "at_once": at_once}
         report(f"{where}: chose {_show(points[best])}, validation {values[best]:.4f}")
     none = pd.DataFrame(columns=["fold", "point", "chosen"])  # of a method that has no rounds
@@ -114,19 +118,27 @@ def _check_scores(fit: Fit, task: Task) -> None:
         raise ReplirankError("scores are not finite", remedy="take extreme values out of the grid in config.yaml")
 
 
-def _validator(vali: RankingData, metric: str) -> Callable[[np.ndarray], float]:
-    judge = Judge(vali.labels, vali.offsets, metric)
+def validator(vali: RankingData, column: str, best_label: float) -> Callable[[np.ndarray], float]:
+    """Scores of vali's documents -> the mean of a column of `evaluate`, negated where lower is better."""
+    judge = Judge(vali.labels, vali.offsets, column, best_label)
 
     def validate(scores: np.ndarray) -> float:
         values = judge(scores)
         if np.all(np.isnan(values)):
             raise ReplirankError(
-                f"no validation query has a {metric}, so nothing can be chosen by it",
+                f"no validation query has a {column}, so nothing can be chosen by it",
                 remedy="set another convention or select_by in config.yaml",
             )
-        return float(np.nanmean(values))
+        return judge.metric.sign * float(np.nanmean(values))
 
     return validate
+
+
+def _turn_back(fit: Fit, sign: int) -> Fit:
+    """The fit with the metric itself in its history, where `task.validate` gave the engine the negated one."""
+    if sign > 0 or fit.history is None or "validation" not in fit.history:
+        return fit
+    return fit._replace(history=fit.history.assign(validation=sign * fit.history["validation"]))
 
 
 def _record(

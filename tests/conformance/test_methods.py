@@ -20,7 +20,7 @@ from replirank import methods
 from replirank.data.arrays import Dataset, Fold, RankingData
 from replirank.errors import ReplirankError
 from replirank.methods.base import Fit, Method, Task
-from replirank.metrics.per_query import graded_metric
+from replirank.metrics.per_query import Judge
 from replirank.models import base as models
 from replirank.models.base import Model
 from replirank.models.linear import Linear
@@ -91,8 +91,10 @@ def quick(method: type[Method]) -> Method:
 
 
 def task(method: type[Method], data: RankingData, vali: RankingData = VALI, seed: int = 1) -> Task:
+    judge = Judge(vali.labels, vali.offsets, "burges.ndcg@10")
+
     def validate(scores: np.ndarray) -> float:
-        return float(np.mean(graded_metric(scores, vali.labels, vali.offsets, "burges.ndcg@10")))
+        return float(np.mean(judge(scores)))
 
     shared = method.share(data, method.plan([data]))
     return Task(train=data, vali=vali, seed=seed, validate=validate, report=lambda text: None, shared=shared)

@@ -225,7 +225,9 @@ def test_a_round_in_which_the_fidelity_loss_does_not_fall_is_told(tmp_path):
 def test_the_chosen_step_is_the_first_of_the_best():
     frame = history("round")
     frame.loc[frame["round"] == 6, "validation"] = frame.loc[frame["chosen"], "validation"].max()
-    assert chosen_steps(frame).tolist() == [3, 5]
+    assert chosen_steps(frame, "ndcg@10").tolist() == [3, 5]
+    turned = frame.assign(validation=1 - frame["validation"])  # as a distance, whose smallest value is the best
+    assert chosen_steps(turned, "kendall_tau").tolist() == [3, 5]
 
 
 def test_table4_has_ours_beside_the_papers_and_counts_orders(real):

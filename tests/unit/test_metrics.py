@@ -20,7 +20,9 @@ from sklearn.metrics import average_precision_score, ndcg_score
 
 from replirank.errors import ReplirankError
 from replirank.metrics.conventions import CONVENTIONS, Convention, convention
-from replirank.metrics.per_query import DEPTH, Judge, Ranking, evaluate, fold_mean, graded_metric, wrong_pairs
+from replirank.metrics.formulas import DEPTH, Lists, Ranking
+from replirank.metrics.per_query import Judge, evaluate, fold_mean
+from replirank.metrics.registry import METRICS, column_of, parse, shown
 
 EXACT = {"rtol": 1e-13, "atol": 0}
 LETOR = ("letor3", "letor4")
@@ -157,8 +159,8 @@ def test_without_pairs_there_is_no_pair_metric():
 def test_kendall_tau_is_scipys_as_a_distance(n):
     rng = np.random.default_rng(n)
     scores, labels = rng.permutation(n) * 0.5, rng.permutation(n).astype(np.float32)
-    ranking = Ranking(scores, labels, np.array([0, n]))
-    assert_allclose(1 - 2 * wrong_pairs(ranking)[0], kendalltau(scores, labels).statistic, rtol=0, atol=1e-12)
+    distance = Judge(labels, np.array([0, n]), "kendall_tau")(scores)[0]
+    assert_allclose(1 - 2 * distance, kendalltau(scores, labels).statistic, rtol=0, atol=1e-12)
 
 
 def test_top10_by_hand():
@@ -382,15 +384,9 @@ def test_wrong_pairs_are_those_of_a_double_loop(documents, levels):
         for digits in (0, 1, 12)
         for n in (documents, 1, max(1, documents // 3))
     ]
-    found = wrong_pairs(Ranking(*several(*queries)))
+    scores, labels, offsets = several(*queries)
+    found = Ranking(Lists(labels, offsets), scores).wrong_pairs
     assert_array_equal(found, [loop_pairs(scores.tolist(), labels.tolist()) for scores, labels in queries])
-
-
-@every_convention
-@pytest.mark.parametrize("metric", ["map", "mean_ndcg", "ndcg@1", "ndcg@10", "p@5", "p@15"])
-def test_a_metric_alone_is_evaluates_column(name, metric):
-    arrays = several(*random_queries(7), ([1, 2, 3], [0, 0, 0]))
-    assert_array_equal(graded_metric(*arrays, f"{name}.{metric}"), evaluate(*arrays)[f"{name}.{metric}"])
 
 
 # What must hold for any scores
@@ -469,16 +465,10 @@ def test_an_unknown_convention_is_refused_with_the_known_ones():
     for refused in (
         lambda: convention("trec"),
         lambda: evaluate(np.array([1.0, 2.0]), np.array([0.0, 1.0]), TWO, conventions=["trec"]),
-        lambda: graded_metric(np.array([1.0, 2.0]), np.array([0.0, 1.0]), TWO, "trec.map"),
+        lambda: Judge(np.array([0.0, 1.0]), TWO, "trec.map"),
     ):
         with pytest.raises(ReplirankError, match="letor3, letor4, burges, standard"):
             refused()
-
-
-@pytest.mark.parametrize("metric", ["letor3.ndcg@16", "letor3.ndcg@0", "letor3.err", "letor3.", "letor3", "letor3.MAP"])
-def test_an_unknown_metric_is_refused_with_the_known_ones(metric):
-    with pytest.raises(ReplirankError, match=r"choose by map, mean_ndcg, ndcg@k or p@k for k in 1\.\.15"):
-        graded_metric(np.array([1.0, 2.0]), np.array([0.0, 1.0]), TWO, metric)
 
 
 # Means
@@ -507,10 +497,96 @@ def test_means_by_several_keys():
     assert means["x"].to_dict() == {("u", "a"): 1, ("u", "b"): 2, ("v", "a"): 3, ("v", "b"): 4}
 
 
+# The registry
+
+
+KNOWN = "ndcg@k, p@k, map, mean_ndcg, err, pairwise_correct, kendall_tau, top10, for k in 1..15"
+GRADED = [*(f"ndcg@{k}" for k in range(1, 16)), *(f"p@{k}" for k in range(1, 16)), "map", "mean_ndcg"]
+WITHOUT_CONVENTION = ["err", "pairwise_correct", "kendall_tau", "top10"]
+COLUMNS = [*(f"{name}.{metric}" for name in CONVENTIONS for metric in GRADED), *WITHOUT_CONVENTION]
+
+
+def test_the_frame_has_the_metrics_of_the_registry_in_this_order():
+    """People's scripts read results/metrics.parquet by these names."""
+    assert list(evaluate(*several(([1, 2], [0, 1]))).columns) == COLUMNS
+    registered = [name for metric in METRICS.values() for name in metric.cuts()]
+    assert registered == [*GRADED, *WITHOUT_CONVENTION]
+    assert {column_of(metric, name) for metric in registered for name in CONVENTIONS} == set(COLUMNS)
+
+
+def test_a_name_is_a_metric_and_its_cut():
+    assert parse("ndcg@10") == (METRICS["ndcg"], 10)
+    assert parse("p@1") == (METRICS["p"], 1)
+    assert parse("kendall_tau") == (METRICS["kendall_tau"], None)
+
+
+def test_a_convention_stands_before_the_metrics_that_have_one():
+    assert column_of("ndcg@10", "letor3") == "letor3.ndcg@10"
+    assert column_of("map", "burges") == "burges.map"
+    assert [column_of(metric, "letor3") for metric in WITHOUT_CONVENTION] == WITHOUT_CONVENTION
+
+
+def test_how_metrics_are_shown():
+    """Columns of the CSV tables have these names."""
+    expected = {
+        "ndcg@10": "NDCG@10",
+        "p@5": "P@5",
+        "map": "MAP",
+        "mean_ndcg": "MeanNDCG",
+        "err": "ERR",
+        "pairwise_correct": "pairwise correct",
+        "kendall_tau": "Kendall tau",
+        "top10": "top-10 rate",
+    }
+    assert {name: shown(name) for name in expected} == expected
+    assert len(expected) == len(METRICS)
+
+
+def test_the_right_order_is_better_than_the_wrong_one_by_every_metric():
+    labels = np.arange(30, 0, -1)
+    right, wrong = (evaluate(*several((scores, labels - 15))).iloc[0] for scores in (labels, -labels))
+    for metric in METRICS.values():
+        for name in metric.cuts():
+            column = column_of(name, "letor3")
+            assert metric.sign * right[column] > metric.sign * wrong[column], name
+    assert [metric.name for metric in METRICS.values() if metric.better == "lower"] == ["kendall_tau"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "ndcg",
+            "ndcg@",
+            "ndcg@0",
+            "ndcg@16",
+            "ndcg@010",
+            "ndcg@ten",
+            "ndcg@-1",
+            "NDCG@10",
+            "ndgc@10",
+            "p@1.5",
+            "p@k",
+        ),
+        *("p", "p@k", "map@3", "MAP", "mean_ndcg@5", "err@10", "kendall", "top5", "recall@3", "letor3.map", ""),
+    ],
+)
+def test_an_unknown_metric_is_refused_with_the_known_ones(name):
+    for ask in (parse, shown, lambda name: column_of(name, "letor3"), lambda name: column_of(name, "standard")):
+        with pytest.raises(ReplirankError) as caught:
+            ask(name)
+        assert caught.value.what == f"unknown metric {name!r}"
+        assert caught.value.remedy == f"choose one of {KNOWN}"
+
+
+def test_the_file_that_names_an_unknown_metric_is_named():
+    with pytest.raises(ReplirankError, match=r"^config\.yaml: unknown metric 'mrr'"):
+        parse("mrr", path="config.yaml")
+    with pytest.raises(ReplirankError, match=r"^config\.yaml: unknown convention 'trec'"):
+        convention("trec", path="config.yaml")
+
+
 # One metric of the same queries again and again
-
-
-every_judged = pytest.mark.parametrize("metric", ["map", "mean_ndcg", "ndcg@1", "ndcg@10", "p@5"])
 
 
 def judged(seed):
@@ -520,29 +596,48 @@ def judged(seed):
     return several(*random_queries(seed, queries=20), *tied, ([1, 2, 3], [0, 0, 0]))
 
 
-@every_convention
-@every_judged
-def test_a_judge_gives_evaluates_column_to_the_last_bit(name, metric):
-    for seed in range(3):
-        scores, labels, offsets = judged(seed)
-        column = evaluate(scores, labels, offsets)[f"{name}.{metric}"].to_numpy()
-        assert Judge(labels, offsets, f"{name}.{metric}")(scores).tobytes() == column.tobytes()
-        assert np.isnan(column).any() == (name == "standard")
+@pytest.mark.parametrize("seed", range(3))
+def test_a_judge_gives_evaluates_column_to_the_last_bit(seed):
+    scores, labels, offsets = judged(seed)
+    for best_label in (None, 6.0):
+        frame = evaluate(scores, labels, offsets, best_label=best_label)
+        for column in frame:
+            assert Judge(labels, offsets, column, best_label)(scores).tobytes() == frame[column].to_numpy().tobytes()
+        left_out = {column for column in frame if column.startswith("standard.")}
+        assert set(frame.columns[frame.isna().any()]) == {*left_out, "pairwise_correct", "kendall_tau"}
 
 
-@every_convention
-@every_judged
-def test_a_judge_forgets_the_scores_before(name, metric):
+@pytest.mark.parametrize(
+    "column",
+    [f"{name}.{metric}" for name in CONVENTIONS for metric in ("map", "mean_ndcg", "ndcg@1", "ndcg@10", "p@5")]
+    + WITHOUT_CONVENTION,
+)
+def test_a_judge_forgets_the_scores_before(column):
     scores, labels, offsets = judged(3)
-    judge, rng = Judge(labels, offsets, f"{name}.{metric}"), np.random.default_rng(0)
+    judge, rng = Judge(labels, offsets, column), np.random.default_rng(0)
     seen = set()
     for these in (scores, -scores, np.zeros(len(scores)), np.round(rng.standard_normal(len(scores))), labels, scores):
         given = these.copy()
-        fresh = Judge(labels, offsets, f"{name}.{metric}")(these)
+        fresh = Judge(labels, offsets, column)(these)
         assert judge(these).tobytes() == fresh.tobytes()
         assert_array_equal(these, given)
         seen.add(fresh.tobytes())
     assert len(seen) == 5  # the last are the first again
+
+
+def test_a_judge_does_once_what_depends_on_the_labels_alone(monkeypatch):
+    scores, labels, offsets = judged(3)
+    counted, dcg = [], Lists.dcg
+    monkeypatch.setattr(Lists, "dcg", lambda *given: counted.append(given) or dcg(*given))
+    judge = Judge(labels, offsets, "burges.ndcg@10")
+    for these in (scores, -scores, scores):
+        judge(these)
+    assert len(counted) == 3 + 1  # that of each ranking, and the best one once
+    pairs = Judge(labels, offsets, "kendall_tau")
+    pairs(scores)
+    once = pairs.lists.pairs
+    pairs(-scores)
+    assert pairs.lists.pairs is once
 
 
 def test_a_judge_refuses_scores_that_do_not_fit():
@@ -553,15 +648,18 @@ def test_a_judge_refuses_scores_that_do_not_fit():
         judge(np.array([0.0, nan]))
 
 
-@every_convention
-@pytest.mark.parametrize("metric", ["ndcg", "ndcg@0", "ndcg@16", "map@3", "recall@3", "p", "mean_ndcg@5", "err", ""])
-def test_a_judge_refuses_what_it_does_not_know_with_a_remedy(name, metric):
-    with pytest.raises(ReplirankError, match=f"unknown metric {metric!r}") as caught:
-        Judge(np.array([0.0, 1.0]), TWO, f"{name}.{metric}")
-    assert caught.value.remedy == "choose by map, mean_ndcg, ndcg@k or p@k for k in 1..15"
-
-
-@pytest.mark.parametrize("metric", ["ndcg@", "ndcg@ten", "ndcg@-1", "p@1.5", "p@k"])
-def test_a_judge_refuses_a_depth_that_is_no_number(metric):
-    with pytest.raises(ReplirankError, match=f"unknown metric {metric!r}"):
-        Judge(np.array([0.0, 1.0]), TWO, f"burges.{metric}")
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ("burges.ndcg@16", "unknown metric 'ndcg@16'"),
+        ("burges.p@1.5", "unknown metric 'p@1.5'"),
+        ("burges.", "unknown metric ''"),
+        ("burges", "unknown metric 'burges'"),
+        ("burges.err", "no column 'burges.err': err has no convention\n  remedy: take 'err'"),
+        ("ndcg@10", "no column 'ndcg@10': ndcg needs a convention\n  remedy: take 'letor3.ndcg@10'"),
+    ],
+)
+def test_a_judge_refuses_a_column_that_there_is_not(column, message):
+    with pytest.raises(ReplirankError) as caught:
+        Judge(np.array([0.0, 1.0]), TWO, column)
+    assert str(caught.value).startswith(message)

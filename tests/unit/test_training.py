@@ -191,6 +191,90 @@ def test_the_metric_and_its_convention_choose():
     assert run(convention="burges", select_by="ndcg@5").choices[0]["chosen"] == {"column": "vali"}
 
 
+# Of labels 2, 1, 0 in the order 0 1 2, in the right order, and in the order 1 2 0, which has one pair of three wrong.
+# ERR: a document of label l satisfies with probability (2^l - 1) / 2^4, the data set's best label being 4.
+ERR = {
+    WRONG: 1 / 16 / 2 + (15 / 16) * (3 / 16) / 3,
+    RIGHT: 3 / 16 + (13 / 16) * (1 / 16) / 2,
+    SWAPPED: 1 / 16 + (15 / 16) * (3 / 16) / 2,
+}
+
+
+@pytest.mark.parametrize(
+    ("select_by", "wrong", "right", "swapped"),
+    [
+        ("kendall_tau", 3 / 3, 0 / 3, 1 / 3),
+        ("pairwise_correct", 0 / 3, 3 / 3, 2 / 3),
+        ("err", ERR[WRONG], ERR[RIGHT], ERR[SWAPPED]),
+        ("p@1", 0, 1, 1),
+        ("map", (1 / 2 + 2 / 3) / 2, 1, 1),
+    ],
+)
+def test_any_metric_chooses_and_is_recorded_as_it_is(select_by, wrong, right, swapped):
+    """Of a distance the smallest is chosen: `task.validate` negates it, and nobody reads a negated one."""
+    data = dataset()
+    labels = data.data.labels.copy()
+    labels[0] = 4  # in a training query
+    trained = run(data=replace(data, data=replace(data.data, labels=labels)), select_by=select_by)
+    [fold] = trained.choices
+    tried = [wrong, right, wrong, right, swapped]
+    assert [point["validation"] for point in fold["tried"]] == pytest.approx(tried, rel=1e-12)
+    assert fold["chosen"] == {"column": "vali"}
+    assert fold["validation"] == pytest.approx(right, rel=1e-12)
+
+
+def test_top10_chooses():
+    """Twelve documents, so that there is something to leave out: a column keeps 10, 9 or 8 of the best ten."""
+    best = np.arange(12.0, 0, -1)
+    features = np.stack([best[[10, 11, *range(2, 10), 0, 1]], best, best[[10, *range(1, 10), 0, 11]]], axis=1)
+    features = np.concatenate([features, np.zeros((12, len(COLUMNS) - 3))], axis=1)
+    data = RankingData(np.tile(features, (3, 1)), np.tile(best, 3), np.arange(0, 37, 12), np.arange(3))
+    folds = (Fold(np.array([0]), np.array([1]), np.array([2])),)
+    [fold] = run(grid={"column": list(COLUMNS)[:3]}, data=Dataset(data, folds), select_by="top10").choices
+    assert [point["validation"] for point in fold["tried"]] == [0.8, 1.0, 0.9]
+    assert fold["chosen"] == {"column": "vali"}
+
+
+def test_what_a_method_is_told_is_higher_when_better():
+    told = {}
+
+    @dataclass(frozen=True)
+    class Asking(OneColumn):
+        title = "Asking"
+
+        def fit(self, task: Task) -> Fit:
+            told[select_by, self.column] = task.validate(super().fit(task).model.score(task.vali))
+            history = pd.DataFrame({"epoch": [1], "loss": [0.5], "validation": [told[select_by, self.column]]})
+            return super().fit(task)._replace(history=history)
+
+    histories = {}
+    for select_by in ("kendall_tau", "pairwise_correct"):
+        histories[select_by] = run(Asking, {"column": ["train", "nearly vali"]}, select_by=select_by).history
+    assert told == {
+        ("kendall_tau", "train"): -3 / 3,
+        ("kendall_tau", "nearly vali"): -1 / 3,
+        ("pairwise_correct", "train"): 0,
+        ("pairwise_correct", "nearly vali"): 1 - 1 / 3,
+    }
+    assert histories["kendall_tau"]["validation"].tolist() == [3 / 3, 1 / 3]
+    assert histories["pairwise_correct"]["validation"].tolist() == [0, 1 - 1 / 3]
+    for history in histories.values():
+        assert list(history.columns) == ["fold", "point", "chosen", "epoch", "loss", "validation"]
+        assert history["chosen"].tolist() == [False, True]
+
+
+def test_a_real_method_keeps_the_epoch_of_the_smallest_distance():
+    """On noise, so that the distance rises and falls."""
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(96, 5)).astype(np.float32)
+    data = RankingData(features, rng.integers(0, 3, 96).astype(np.float32), np.arange(0, 97, 8), np.arange(12))
+    whole = Dataset(data, (Fold(*np.arange(12).reshape(3, 4)),))
+    trained = run(RankNetLinear, {"learning_rate": [0.1], "epochs": [8]}, data=whole, select_by="kendall_tau")
+    distances = trained.history["validation"]
+    assert 0 < distances.min() < distances.iloc[-1] < distances.max() < 1
+    assert trained.choices[0]["validation"] == distances.min()
+
+
 def test_an_unknown_metric_is_refused():
     with pytest.raises(ReplirankError, match="unknown metric 'mrr'"):
         run(select_by="mrr")
@@ -392,19 +476,20 @@ def test_the_same_run_gives_the_same_bytes():
     assert choices(first) == choices(again)
 
 
-def test_validation_without_a_single_value_is_refused_not_guessed():
-    """`standard` leaves out queries without relevant documents; with all of them left out there is no choice."""
+@pytest.mark.parametrize(("select_by", "column"), [("map", r"standard\.map"), ("kendall_tau", "kendall_tau")])
+def test_validation_without_a_single_value_is_refused_not_guessed(select_by, column):
+    """`standard` leaves out queries without relevant documents, and without different labels there are no pairs."""
     whole = dataset()
     labels = whole.data.labels.copy()
     labels[6:12] = 0  # the documents of the validation queries
     barren = replace(whole, data=replace(whole.data, labels=labels))
-    with pytest.raises(ReplirankError, match=r"no validation query has a standard\.map"):
+    with pytest.raises(ReplirankError, match=f"no validation query has a {column}, so"):
         train(
             barren,
             OneColumn,
             grid=None,
             convention="standard",
-            select_by="map",
+            select_by=select_by,
             seed=1,
             names=("data", "method"),
             report=lambda text: None,

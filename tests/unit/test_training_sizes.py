@@ -11,7 +11,7 @@ from replirank.data import simulate
 from replirank.data.pairs import pair_counts
 from replirank.methods.bm25 import BM25
 from replirank.methods.regression import Regression
-from replirank.metrics.per_query import graded_metric
+from replirank.metrics.per_query import Judge
 from replirank.papers.frank2007.sizes import ALL, TWELFTHS, draw, sizes, subset
 
 DATASET = simulate.letor(60, 8, 5, {0: 0.6, 1: 0.25, 2: 0.15}, folds=5, seed=1)
@@ -64,7 +64,7 @@ def test_what_learns_nothing_scores_the_same_at_every_size():
     for fold in range(5):
         test = DATASET.split(fold, "test")
         scores = test.features[:, test.columns["bm25"]]
-        expected = graded_metric(scores, test.labels, test.offsets, "burges.ndcg@10").mean()
+        expected = Judge(test.labels, test.offsets, "burges.ndcg@10")(scores).mean()
         found = frame.query("fold == @fold + 1 and twelfths < 12")["test"]
         assert found.tolist() == pytest.approx([expected] * len(TWELFTHS))
 

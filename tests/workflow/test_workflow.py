@@ -187,8 +187,8 @@ def test_two_runs_at_once_in_one_folder_are_still_refused(snakemake, tmp_path):
         ({"papers": {"letor": {"datasets": [["mq2007", "wbe"]]}}}, "unknown data set 'wbe'"),
         ({"run": ["lettor"]}, "unknown paper 'lettor'"),
         ({"sede": 3}, "'sede' was unexpected"),
-        ({"papers": {"letor": {"select_by": "ndgc@10"}}}, "'ndgc@10' does not match"),
-        ({"datasets": {"ohsumed": {"convention": "trec"}}}, "'trec' is not one of"),
+        ({"papers": {"letor": {"select_by": "ndgc@10"}}}, "config.yaml: unknown metric 'ndgc@10'"),
+        ({"datasets": {"ohsumed": {"convention": "trec"}}}, "config.yaml: unknown convention 'trec'"),
     ],
 )
 def test_a_wrong_name_in_the_config_gets_one_clear_message(snakemake, tmp_path, config, message):

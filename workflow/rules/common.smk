@@ -14,7 +14,7 @@ from replirank.data.find import Catalogue, find_source, homes
 from replirank.data.specs import SPECS
 from replirank.errors import ReplirankError
 from replirank.pipeline.jobs import release_stale_locks, set_environment
-from replirank.pipeline.protocol import named, resolve
+from replirank.pipeline.protocol import check_metric_names, named, resolve
 from replirank.pipeline.fingerprint import fingerprint
 
 set_environment(ROOT)
@@ -48,6 +48,7 @@ ALL_METHODS = {*methods.ids(), *METHOD_RULES}
 check_names("data set", config["datasets"], SPECS, "see src/replirank/data/specs.py")
 check_names("method", config["methods"], ALL_METHODS, "see docs/adding-a-method.md")
 check_names("paper", config["papers"], PAPERS, "see src/replirank/papers")
+check_metric_names(config, PAPERS)
 check_names("paper", config["run"], config["papers"], "give it an entry under papers")
 for entry in config["papers"].values():
     check_names("data set", named(entry), config["datasets"], "give it an entry under datasets")

@@ -110,6 +110,11 @@ class Dataset:
         """The queries of one split ("train", "vali", "test") of a fold, counted from 0."""
         return self.data.take(getattr(self.folds[fold], name))
 
+    @property
+    def best_label(self) -> float:
+        """The highest level of all queries, which ERR needs."""
+        return float(self.data.labels.max())
+
 
 def save(path: str | PathLike, dataset: Dataset) -> None:
     data = dataset.data

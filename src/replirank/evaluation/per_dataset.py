@@ -13,7 +13,7 @@ from replirank.metrics.per_query import evaluate
 
 def metrics_of(dataset: Dataset, scored: list[Scored], keys: Mapping[str, str]) -> pd.DataFrame:
     """`keys` (paper, dataset, origin, method) stand before each row."""
-    best_label = float(dataset.data.labels.max())
+    best_label = dataset.best_label
     pieces = []
     for fold, split, scores in scored:
         data = dataset.split(fold, split)

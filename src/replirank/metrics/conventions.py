@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from types import MappingProxyType
 from typing import Literal
 
@@ -78,9 +79,11 @@ CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
 )
 
 
-def convention(name: str) -> Convention:
-    """The convention of this name."""
+def convention(name: str, *, path: str | PathLike | None = None) -> Convention:
+    """The convention of this name. `path` is the file in which the name stands, for the message."""
     try:
         return CONVENTIONS[name]
     except KeyError:
-        raise ReplirankError(f"unknown convention {name!r}", remedy=f"choose one of {', '.join(CONVENTIONS)}") from None
+        raise ReplirankError(
+            f"unknown convention {name!r}", path=path, remedy=f"choose one of {', '.join(CONVENTIONS)}"
+        ) from None

@@ -14,6 +14,7 @@ from matplotlib.ticker import NullFormatter
 
 from replirank.evaluation import stats
 from replirank.metrics.conventions import convention
+from replirank.metrics.registry import column_of, shown
 from replirank.reporting.evidence import Evidence
 from replirank.reporting.tables import Table
 from replirank.seeds import derive
@@ -34,11 +35,6 @@ def style(number: int) -> dict[str, Any]:
         "marker": MARKERS[shifted % len(MARKERS)],
         "linestyle": DASHES[shifted % len(DASHES)],
     }
-
-
-def shown(metric: str) -> str:
-    """ndcg@10 -> NDCG@10"""
-    return metric.upper().replace("MEAN_NDCG", "MeanNDCG")
 
 
 # Where a paper's data is a commercial engine's, another data set stands in: orders are compared, and not levels
@@ -121,7 +117,7 @@ def comparison_table(entry: Entry, evidence: Evidence) -> Table:
     """Methods by metrics on one data set: ours, what was published, the difference."""
     dataset = entry["dataset"]
     name = evidence.convention(dataset)
-    means = evidence.means(dataset, [f"{name}.{metric}" for metric in entry["metrics"]])
+    means = evidence.means(dataset, [column_of(metric, name) for metric in entry["metrics"]])
     # Published values are for real data: beside simulated ones they would only mislead.
     comparable = evidence.origin(dataset) in ("real", "rebuilt")
     sources = [
@@ -134,7 +130,7 @@ def comparison_table(entry: Entry, evidence: Evidence) -> Table:
     for method in evidence.methods:
         row = {"data": evidence.origin(dataset), "method": evidence.title(method)}
         for metric in entry["metrics"]:
-            ours = float(means.loc[method, f"{name}.{metric}"])
+            ours = float(means.loc[method, column_of(metric, name)])
             row[shown(metric)] = ours
             if any(metric == known for _, known in published):
                 row[f"{shown(metric)} published"] = value = published.get((method, metric), np.nan)
@@ -153,7 +149,7 @@ def significance_table(entry: Entry, evidence: Evidence) -> Table:
     """Every pair of methods on every data set, by three paired tests over all test queries."""
     rows = []
     for dataset in evidence.datasets:
-        column = f"{evidence.convention(dataset)}.{entry['metric']}"
+        column = column_of(entry["metric"], evidence.convention(dataset))
         wide = evidence.rows(dataset).pivot(index=["fold", "query"], columns="method", values=column)
         here = []
         for first, second in itertools.combinations(evidence.methods, 2):
@@ -243,7 +239,7 @@ def ndcg_figure(entry: Entry, evidence: Evidence) -> Figure:
     figure, axes = panels(len(evidence.datasets))
     for axis, dataset in zip(axes, evidence.datasets, strict=True):
         name = evidence.convention(dataset)
-        columns = [f"{name}.ndcg@{k}" for k in range(1, depth + 1)]
+        columns = [column_of(f"ndcg@{k}", name) for k in range(1, depth + 1)]
         means = evidence.means(dataset, columns)
         for number, method in enumerate(evidence.methods):
             axis.plot(range(1, depth + 1), means.loc[method], label=evidence.title(method), **style(number))

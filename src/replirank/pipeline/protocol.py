@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from replirank.metrics.conventions import convention
+from replirank.metrics.registry import parse
+
 
 @dataclass(frozen=True)
 class Protocol:
@@ -46,6 +49,28 @@ def named(entry: Mapping[str, Any]) -> Iterator[str]:
     """Every data set that a paper's entry names, the alternatives too."""
     for one in entry["datasets"]:
         yield from _alternatives(one)
+
+
+def check_metric_names(config: Mapping[str, Any], papers: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse metrics and conventions that are not registered: the schemas do not repeat the names.
+
+    `papers` are the contents of src/replirank/papers/<paper>/paper.yaml, by paper.
+    """
+    for entry in config["papers"].values():
+        parse(entry["select_by"], path="config.yaml")
+    for entry in (*config["papers"].values(), *config["datasets"].values()):
+        if "convention" in entry:
+            convention(entry["convention"], path="config.yaml")
+    for name, paper in papers.items():
+        path = f"src/replirank/papers/{name}/paper.yaml"
+        metrics = []
+        for value in paper.get("published", []):
+            convention(value["convention"], path=path)
+            metrics += value["values"]
+        for table in paper.get("tables", {}).values():
+            metrics += table.get("metrics", []) + ([table["metric"]] if "metric" in table else [])
+        for metric in metrics:
+            parse(metric, path=path)
 
 
 def _alternatives(one: str | Sequence[str]) -> Sequence[str]:

@@ -16,7 +16,8 @@ import pandas as pd
 from replirank.data.arrays import Dataset, Fold, RankingData
 from replirank.data.pairs import pair_counts
 from replirank.methods.base import Method
-from replirank.metrics.per_query import graded_metric
+from replirank.metrics.per_query import Judge
+from replirank.metrics.registry import column_of
 from replirank.seeds import derive
 from replirank.training import train
 
@@ -57,10 +58,10 @@ def draw(
         )
         for scored in trained.scored:
             test = smaller.split(scored.fold, "test")
-            values = graded_metric(scored.scores, test.labels, test.offsets, f"{convention}.{select_by}")
+            judge = Judge(test.labels, test.offsets, column_of(select_by, convention), dataset.best_label)
             size = sizes(smaller.split(scored.fold, "train"))
             here = {**place, "twelfths": twelfths, "fold": scored.fold + 1}
-            rows.append({**here, **size, "test": float(np.nanmean(values))})
+            rows.append({**here, **size, "test": float(np.nanmean(judge(scored.scores)))})
     for fold in range(len(dataset.folds)):
         rows.append({**place, "twelfths": ALL, "fold": fold + 1, **sizes(dataset.split(fold, "train"))})
     return pd.DataFrame(rows)

@@ -12,6 +12,7 @@ from replirank.data.columns import FRANK_FEATURES
 from replirank.evaluation import stats
 from replirank.losses.pairwise import pair_cost, pair_fidelity
 from replirank.metrics.conventions import convention
+from replirank.metrics.registry import parse
 from replirank.papers import common
 from replirank.papers.common import (
     ELSEWHERE,
@@ -131,7 +132,7 @@ def table3(entry: Entry, evidence: Evidence) -> Table:
     rows = []
     for method in present(evidence, tuple(printed)):
         history = evidence.history[dataset, method]
-        steps = chosen_steps(history)
+        steps = chosen_steps(history, evidence.protocol.select_by)
         row = {
             "data": evidence.origin(dataset),
             "system": evidence.title(method),
@@ -168,10 +169,10 @@ def falling_note(evidence: Evidence) -> list[str]:
     return notes
 
 
-def chosen_steps(history: pd.DataFrame) -> pd.Series:
+def chosen_steps(history: pd.DataFrame, select_by: str) -> pd.Series:
     """The epoch or round that was kept in each fold: the first of those that validate best."""
     chosen = history[history["chosen"]]
-    best = chosen.groupby("fold")["validation"].idxmax()
+    best = (parse(select_by)[0].sign * chosen["validation"]).groupby(chosen["fold"]).idxmax()
     return chosen.loc[best].set_index("fold")[step_of(history)]
 
 

@@ -49,7 +49,7 @@ reference: reproduce
 	rm -rf docs/reference
 	mkdir -p docs/reference
 	cp -r results/tables/. figures/. results/provenance.json docs/reference/
-	find docs/reference -type f -not -name '*.md' -not -name '*.csv' -not -name '*.png' -not -name '*.json' -delete
+	find docs/reference -type f -not -name '*.md' -not -name '*.csv' -not -name '*.png' -not -name provenance.json -delete
 	rm docs/reference/README.md
 
 bench: $(READY)

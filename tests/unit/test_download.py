@@ -302,7 +302,7 @@ def test_it_gives_up_in_the_end(fetch, server, tmp_path):
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 410])
 def test_what_is_not_there_fails_at_once(fetch, server, tmp_path, code):
     server.plan = [fail(code)]
-    with pytest.raises(ReplirankError, match=f"{server.url()} cannot be had: the server says {code}") as caught:
+    with pytest.raises(ReplirankError, match=f"{server.url()} cannot be downloaded: the server says {code}") as caught:
         fetch()
     assert caught.value.path == tmp_path / "OHSUMED.zip"
     assert caught.value.remedy

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replirank.data.folds import rotate
-from replirank.data.layouts import FoldFiles, Listing, find_layout, holds_letor, plain
+from replirank.data.layouts import FoldFiles, Listing, find_layout, holds_letor, normalized_name
 from replirank.errors import ReplirankError
 
 ROW = "1 qid:7 1:0.25 2:1.0 #docid = A-1\n"
@@ -244,6 +244,6 @@ def test_too_few_parts_to_rotate(parts):
         rotate(parts)
 
 
-def test_plain_names():
-    assert plain("2003_td_dataset") == plain("2003-TD-Dataset")
-    assert plain("TD2003") != plain("TD2003-30")
+def test_normalized_names():
+    assert normalized_name("2003_td_dataset") == normalized_name("2003-TD-Dataset")
+    assert normalized_name("TD2003") != normalized_name("TD2003-30")

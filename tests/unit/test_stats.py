@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import special
 from scipy import stats as scipy_stats
 from threadpoolctl import threadpool_limits
 
@@ -57,9 +58,13 @@ def by_convolution(d):
 
 
 @pytest.mark.parametrize(("n", "gain"), [(2, 0.1), (5, -0.2), (50, 0.03), (1692, 0.002)])
-def test_t_is_scipys(n, gain):
+def test_t_is_the_mean_over_its_standard_error(n, gain):
     a, b = metric_values(n, gain, seed=n)
-    assert_allclose(paired_t(a, b), [*scipy_stats.ttest_rel(a, b), n], rtol=1e-9)
+    d = a - b
+    t = d.mean() / math.sqrt(((d - d.mean()) ** 2).sum() / (n - 1) / n)
+    # Student's distribution by its relation to the incomplete beta function.
+    p = special.betainc((n - 1) / 2, 0.5, (n - 1) / (n - 1 + t**2))
+    assert_allclose(paired_t(a, b), [t, p, n], rtol=1e-9)
 
 
 def test_t_by_hand():
@@ -304,6 +309,24 @@ def test_bootstrap_covers_the_mean():
     assert abs(covered - 0.95) < 4 * math.sqrt(0.95 * 0.05 / runs)
 
 
+@pytest.mark.parametrize(("n", "level"), [(2, 0.95), (106, 0.95), (1692, 0.9), (2**20 + 1, 0.95)])
+def test_bootstrap_draws_the_resamples_of_a_plain_numpy_bootstrap(n, level):
+    # Published intervals must stay the same whatever a new scipy does inside. The largest n resamples row by row.
+    values, resamples = np.random.default_rng(n).normal(size=n), 2000 if n < 2000 else 4
+    rng, rows, means = np.random.default_rng(5), max(1, 2**20 // n), []
+    while len(means) < resamples:
+        drawn = rng.integers(0, n, size=(min(rows, resamples - len(means)), n))
+        means += [values[row].mean() for row in drawn]
+    expected = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    found = bootstrap_interval(values, seed=5, level=level, resamples=resamples)
+    assert_allclose(found, expected, rtol=1e-11, atol=1e-15)
+    assert [f"{x:.10g}" for x in found] == [f"{x:.10g}" for x in expected]  # as the CSV tables have them
+
+
+def test_bootstrap_of_one_value_is_that_value():
+    assert bootstrap_interval([NAN, 0.3], seed=0) == (0.3, 0.3)
+
+
 @pytest.mark.parametrize("rows", [1, 300])  # 300, 300, 300 and the last 100
 def test_bootstrap_does_not_depend_on_its_pieces(monkeypatch, rows):
     values = np.random.default_rng(0).random(77)
@@ -333,7 +356,7 @@ def test_bad_values_are_refused(interval, values, message):
         (lambda: normal_interval([1]), "one value has no standard error\n  remedy"),
         (lambda: normal_interval([1, 2], level=95), "95 is no confidence level\n  remedy"),
         (lambda: bootstrap_interval([1, 2], seed=0, level=1), "1 is no confidence level\n  remedy"),
-        (lambda: bootstrap_interval([1, 2], seed=0, resamples=0), "0 resamples asked for\n  remedy"),
+        (lambda: bootstrap_interval([1, 2], seed=0, resamples=1), "1 resamples asked for\n  remedy"),
         (lambda: randomization([1, 2], [2, 1], seed=0, flips=0), "0 sign flips asked for\n  remedy"),
         (lambda: holm([0.1, NAN]), "not p-values: .*\n  remedy"),
         (lambda: holm([0.1, 1.1]), "not p-values"),

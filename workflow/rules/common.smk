@@ -87,7 +87,9 @@ def paper_outputs():
     outputs = []
     for paper in config["run"]:
         tables, figures = outputs_of(paper, "tables"), outputs_of(paper, "figures")
-        outputs += expand("results/tables/{paper}/{name}.{form}", paper=paper, name=tables, form=["csv", "md", "tex"])
+        outputs += expand(
+            "results/tables/{paper}/{name}.{form}", paper=paper, name=tables, form=["csv", "md", "tex", "json"]
+        )
         outputs += expand("figures/{paper}/{name}.{form}", paper=paper, name=figures, form=["pdf", "png"])
     return outputs
 

@@ -8,6 +8,7 @@ rule table:
         csv="results/tables/{paper}/{name}.csv",
         md="results/tables/{paper}/{name}.md",
         tex="results/tables/{paper}/{name}.tex",
+        json="results/tables/{paper}/{name}.json",
     log:
         "results/logs/tables/{paper}/{name}.log",
     benchmark:

@@ -24,6 +24,8 @@ rule report:
         outputs=paper_outputs(),
         provenance="results/provenance.json",
         papers=[str(ROOT / f"src/replirank/papers/{paper}/paper.yaml") for paper in config["run"]],
+        # The fingerprint below covers Python only.
+        template=str(ROOT / "src/replirank/reporting/page.html.jinja"),
     output:
         html="results/report.html",
     log:

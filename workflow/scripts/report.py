@@ -11,13 +11,10 @@ from replirank.reporting.page import page
 
 with job("report", snakemake.log[0]):
     outputs = [Path(path) for path in snakemake.input.outputs]
-    papers = [yaml.safe_load(Path(path).read_text()) for path in snakemake.input.papers]
-    write_text(
-        snakemake.output.html,
-        page(
-            papers,
-            {p["id"]: [o for o in outputs if o.suffix == ".md" and o.parent.name == p["id"]] for p in papers},
-            {p["id"]: [o for o in outputs if o.suffix == ".png" and o.parent.name == p["id"]] for p in papers},
-            json.loads(Path(snakemake.input.provenance).read_text()),
-        ),
+    html = page(
+        papers={Path(path).parent.name: yaml.safe_load(Path(path).read_text()) for path in snakemake.input.papers},
+        tables=[path for path in outputs if path.suffix == ".json"],
+        figures=[path for path in outputs if path.suffix == ".png"],
+        provenance=json.loads(Path(snakemake.input.provenance).read_text()),
     )
+    write_text(snakemake.output.html, html)

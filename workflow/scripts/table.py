@@ -1,4 +1,4 @@
-"""Rule table: one table of a paper, in three forms."""
+"""Rule table: one table of a paper, in four forms."""
 
 from replirank import papers
 from replirank.pipeline.jobs import job
@@ -15,3 +15,4 @@ with job(f"table {paper}/{name}", snakemake.log[0]):
     tables.write_csv(snakemake.output.csv, table)
     tables.write_markdown(snakemake.output.md, table)
     tables.write_latex(snakemake.output.tex, table)
+    tables.write_json(snakemake.output.json, table)

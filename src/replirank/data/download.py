@@ -1,4 +1,8 @@
-"""Fetch a file over a bad line: resumed, tried again, and checked before it takes its name."""
+"""Downloads a file over a bad connection: retried, resumed, and verified before it gets its name.
+
+Not pooch or Snakemake's http storage: both start again from the first byte after a lost connection, and the latter
+verifies no checksum.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ from replirank.errors import ReplirankError
 CHUNK = 1 << 16
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 60.0
-TRY_AGAIN = {408, 425, 429}
+RETRYABLE = {408, 425, 429}  # HTTP statuses, besides all from 500 on
 
 Progress = Callable[[int, int | None], None]
 
@@ -38,22 +42,22 @@ def download(
     progress: Progress | None = None,
     wait: Callable[[float], None] = time.sleep,
 ) -> Path:
-    """Fetch `url` to `path`, whose SHA-256 must be `sha256`. A file that is there already and right is kept.
+    """Download `url` to `path` and verify its SHA-256. A file with that SHA-256 which exists already is kept.
 
-    What has come so far stays in `path`.part when the line fails, and the next call goes on from there.
-    `progress(done, total)` is called with bytes; the total is None where the server does not say.
+    When the connection fails, what was received stays in `path`.part, and the next call resumes from there.
+    `progress(done, total)` is called with numbers of bytes; the total is None if the server does not tell it.
     """
     path = Path(path)
-    _check(url, sha256, path)
+    _check_arguments(url, sha256, path)
     try:
         if path.is_file() and sha256_of(path) == sha256.lower():
             return path
-        part = _Part(path, url)
-        _persist(part, retries, timeout, progress or (lambda done, total: None), wait, sha256.lower())
+        part = _PartialFile(path, url)
+        _fetch(part, retries, timeout, progress or (lambda done, total: None), wait, sha256.lower())
         _verify(part, sha256.lower())
         os.replace(part.file, path)
         part.discard()
-    except OSError as error:  # those of the network have been dealt with
+    except OSError as error:  # of the disk: those of the network are handled in _fetch
         raise ReplirankError(
             f"{url} cannot be stored: {error}", path=path, remedy="see that there is room and that it can be written"
         ) from error
@@ -65,16 +69,16 @@ def sha256_of(path: str | os.PathLike) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-class _Again(Exception):
-    """Something that may go better the next time, not before `after` seconds."""
+class _RetryableError(Exception):
+    """Another attempt may succeed, after at least `after` seconds."""
 
-    def __init__(self, why: object, after: float = 0.0):
-        super().__init__(str(why))
+    def __init__(self, why: str, after: float = 0.0):
+        super().__init__(why)
         self.after = after
 
 
-class _Part:
-    """What has come so far, and a note of which version of which address it is."""
+class _PartialFile:
+    """What was received so far, and beside it a note (JSON) that says from which address and of which version it is."""
 
     def __init__(self, path: Path, url: str):
         self.path, self.url = path, url
@@ -82,7 +86,7 @@ class _Part:
         self.note = path.with_name(path.name + ".part.json")
 
     def version(self) -> dict[str, str] | None:
-        """The version that the bytes belong to, or None if they are of no use."""
+        """The version that the bytes belong to; None if that is not known, so that they cannot be used."""
         try:
             note = json.loads(self.note.read_text(encoding="utf-8"))
             return note["version"] if note["url"] == self.url else None
@@ -94,7 +98,7 @@ class _Part:
         return self.file.stat().st_size if usable else 0
 
     def restart(self, version: dict[str, str]) -> None:
-        # Emptied before the note changes: bytes must never lie beside the note of another version.
+        # The file is emptied before the note changes: bytes of one version must never have the note of another.
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.file.write_bytes(b"")
         write_text(self.note, json.dumps({"url": self.url, "version": version}))
@@ -104,19 +108,21 @@ class _Part:
         self.note.unlink(missing_ok=True)
 
 
-class _WebOnly(urllib.request.HTTPRedirectHandler):
+class _HttpRedirectsOnly(urllib.request.HTTPRedirectHandler):
+    """Refuses redirects to ftp, which urllib would follow."""
+
     def redirect_request(self, req, fp, code, msg, headers, newurl):
         if urlsplit(newurl).scheme not in ("http", "https"):
             raise urllib.error.HTTPError(newurl, code, "redirected away from http and https", headers, fp)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _check(url: str, sha256: str, path: Path) -> None:
+def _check_arguments(url: str, sha256: str, path: Path) -> None:
     try:
-        web = urlsplit(url).scheme in ("http", "https") and bool(urlsplit(url).hostname)
+        valid = urlsplit(url).scheme in ("http", "https") and bool(urlsplit(url).hostname)
     except ValueError:
-        web = False
-    if not web:
+        valid = False
+    if not valid:
         raise ReplirankError(f"{url} is not an http or https address", path=path, remedy="correct the address")
     if not re.fullmatch("[0-9a-fA-F]{64}", sha256):
         raise ReplirankError(
@@ -124,102 +130,106 @@ def _check(url: str, sha256: str, path: Path) -> None:
         )
 
 
-def _persist(
-    part: _Part, retries: int, timeout: float, progress: Progress, wait: Callable[[float], None], sha256: str
+def _fetch(
+    part: _PartialFile, retries: int, timeout: float, progress: Progress, wait: Callable[[float], None], sha256: str
 ) -> None:
     retries = max(retries, 0)
     for attempt in range(retries + 1):
         try:
-            return _attempt(part, timeout, progress, sha256)
-        except _Again as error:
+            return _fetch_once(part, timeout, progress, sha256)
+        except _RetryableError as error:
             if attempt == retries:
                 _give_up(part, f"after {attempt + 1} attempt(s): {error}")
             wait(min(LONGEST_WAIT, max(FIRST_WAIT * 2**attempt, error.after)))
     return None
 
 
-def _attempt(part: _Part, timeout: float, progress: Progress, sha256: str) -> None:
-    have = part.size()
+def _fetch_once(part: _PartialFile, timeout: float, progress: Progress, sha256: str) -> None:
+    received = part.size()
     try:
-        response = _open(part, have, timeout)
+        response = _request(part, received, timeout)
     except urllib.error.HTTPError as error:
         with error:
-            return _answer(error, part, have, sha256)
+            return _handle_http_error(error, part, received, sha256)
     with response:
-        start, total = _extent(response, part, have)
+        start, total = _start_and_total(response, part, received)
         if start == 0:
             part.restart(_version(response))
         _receive(response, part, start, total, progress)
     return None
 
 
-def _open(part: _Part, have: int, timeout: float) -> http.client.HTTPResponse:
+def _request(part: _PartialFile, received: int, timeout: float) -> http.client.HTTPResponse:
     request = urllib.request.Request(part.url, headers={"User-Agent": "replirank", "Accept-Encoding": "identity"})
-    if have:
-        request.add_header("Range", f"bytes={have}-")
+    if received:
+        request.add_header("Range", f"bytes={received}-")
         version = part.version() or {}
         if condition := version.get("ETag") or version.get("Last-Modified"):
             request.add_header("If-Range", condition)
-    with _network(part):
-        return urllib.request.build_opener(_WebOnly).open(request, timeout=timeout)
+    with _network_errors(part):
+        return urllib.request.build_opener(_HttpRedirectsOnly).open(request, timeout=timeout)
 
 
 def _version(response: http.client.HTTPResponse) -> dict[str, str]:
-    """What tells one version of the file from another. A weak ETag (W/...) does not promise the same bytes."""
+    """The headers that differ between versions of the file. A weak ETag (W/...) does not promise the same bytes."""
     known = {name: response.headers[name] for name in ("ETag", "Last-Modified") if response.headers[name]}
     return {name: value for name, value in known.items() if not value.startswith("W/")}
 
 
-def _extent(response: http.client.HTTPResponse, part: _Part, have: int) -> tuple[int, int | None]:
-    """Where the bytes that follow belong, and how many there are in all."""
+def _start_and_total(response: http.client.HTTPResponse, part: _PartialFile, received: int) -> tuple[int, int | None]:
+    """The position in the file of the first byte to come, and the size of the whole file, if known."""
     if response.status == 200:
         return 0, response.length
     span = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", "").strip())
     if response.status != 206 or not span:
-        _refuse(part, f"{response.status} {response.reason}")
+        _fail_for_status(part, f"{response.status} {response.reason}")
     old, new = part.version() or {}, _version(response)
     changed = any(old[name] != new[name] for name in old.keys() & new.keys())
-    if int(span[1]) != have or (have and changed):
+    if int(span[1]) != received or (received and changed):
         part.discard()
-        raise _Again("the server sent another piece, or a piece of another version, than what was asked for")
-    total = None if response.length is None else have + response.length
-    return have, total if span[2] == "*" else int(span[2])
+        raise _RetryableError("the server sent another range than was asked for, or one of another version")
+    total = None if response.length is None else received + response.length
+    return received, total if span[2] == "*" else int(span[2])
 
 
-def _receive(response: http.client.HTTPResponse, part: _Part, done: int, total: int | None, progress: Progress) -> None:
+def _receive(
+    response: http.client.HTTPResponse, part: _PartialFile, done: int, total: int | None, progress: Progress
+) -> None:
     progress(done, total)
     with part.file.open("r+b") as output:
         output.seek(done)
         output.truncate()
         while total is None or done < total:
-            with _network(part):
-                chunk = response.read1(CHUNK)  # not read(): what came before the line broke must not be lost
+            with _network_errors(part):
+                chunk = response.read1(CHUNK)  # read() would lose what came before the connection broke
             if not chunk:
                 break
             output.write(chunk)
             done += len(chunk)
             progress(done, total)
     if total is not None and done < total:
-        raise _Again(f"the connection ended after {done:,} of {total:,} bytes")
+        raise _RetryableError(f"the connection ended after {done:,} of {total:,} bytes")
 
 
-def _answer(error: urllib.error.HTTPError, part: _Part, have: int, sha256: str) -> None:
-    """An answer that is not the file: done all the same, worth another attempt, or the end."""
-    if error.code == 416 and have:
-        # Nothing behind what we have: it is either complete or not a piece of this file at all.
+def _handle_http_error(error: urllib.error.HTTPError, part: _PartialFile, received: int, sha256: str) -> None:
+    """Return if the file is complete; else raise a retryable or a final error."""
+    if error.code == 416 and received:
+        # The file has nothing after the bytes received: these are either all of it or not a part of it.
         if sha256_of(part.file) == sha256:
             return
         part.discard()
-        raise _Again("the server has less than what came before; starting again")
-    if error.code >= 500 or error.code in TRY_AGAIN:
+        raise _RetryableError("the file on the server is shorter than what was received before; starting again")
+    if error.code >= 500 or error.code in RETRYABLE:
         after = error.headers.get("Retry-After", "")
-        raise _Again(f"the server says {error.code} {error.reason}", float(after) if after.isdecimal() else 0.0)
-    _refuse(part, f"{error.code} {error.reason}")
+        raise _RetryableError(
+            f"the server says {error.code} {error.reason}", float(after) if after.isdecimal() else 0.0
+        )
+    _fail_for_status(part, f"{error.code} {error.reason}")
 
 
 @contextmanager
-def _network(part: _Part) -> Iterator[None]:
-    """Tell the line's errors, which may pass, from those that stay."""
+def _network_errors(part: _PartialFile) -> Iterator[None]:
+    """Turn errors of the network into retryable ones, except those that would come again."""
     try:
         yield
     except urllib.error.HTTPError:
@@ -229,31 +239,31 @@ def _network(part: _Part) -> Iterator[None]:
     except (http.client.HTTPException, OSError) as error:
         if isinstance(getattr(error, "reason", error), ssl.SSLCertVerificationError):
             _give_up(part, f"since its certificate is not valid: {error}")
-        raise _Again(str(error) or type(error).__name__) from error
+        raise _RetryableError(str(error) or type(error).__name__) from error
 
 
-def _refuse(part: _Part, answer: str) -> NoReturn:
+def _fail_for_status(part: _PartialFile, status: str) -> NoReturn:
     raise ReplirankError(
-        f"{part.url} cannot be had: the server says {answer}",
+        f"{part.url} cannot be downloaded: the server says {status}",
         path=part.path,
         remedy="it may have moved: find it by hand, compare its sha256, and put it there",
     )
 
 
-def _give_up(part: _Part, why: str) -> NoReturn:
+def _give_up(part: _PartialFile, why: str) -> NoReturn:
     raise ReplirankError(
         f"{part.url} could not be fetched {why}",
         path=part.path,
-        remedy="see to the connection and run this again, it goes on where it stopped; or put the file there by hand",
+        remedy="check the connection and run this again, it resumes where it stopped; or put the file there by hand",
     )
 
 
-def _verify(part: _Part, sha256: str) -> None:
+def _verify(part: _PartialFile, sha256: str) -> None:
     got = sha256_of(part.file)
     if got != sha256:
         part.discard()
         raise ReplirankError(
-            f"{part.url} has not the content that was expected: expected sha256 {sha256}, got {got}",
+            f"{part.url} does not have the expected content: expected sha256 {sha256}, got {got}",
             path=part.path,
-            remedy="run this again; if it stays so, the publisher has changed the file: look at it before you trust it",
+            remedy="run this again; if it fails again, the publisher has changed the file: check it before use",
         )

@@ -1,4 +1,4 @@
-"""Where a data set is: an unpacked folder or an archive in one of the places where people keep data."""
+"""Finds a data set: an unpacked folder or an archive in one of the folders where people keep data, called homes."""
 
 from __future__ import annotations
 
@@ -6,35 +6,38 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from replirank.data.layouts import DEPTH, Listing, distinct, holds_letor, is_preferred, plain
+from replirank.data.layouts import DEPTH, Listing, holds_letor, is_preferred, normalized_name, unique_folders
 from replirank.data.unpack import folders_in
 from replirank.errors import ReplirankError
 
-# Gov/QueryLevelNorm/2003_td_dataset
+# How deep a data set's folder may lie in a home: Gov/QueryLevelNorm/2003_td_dataset.
 LEVELS = 3
 ARCHIVES = (".tar.xz", ".txz", ".tar.gz", ".tgz", ".tar.bz2", ".tar", ".zip")
 UNREADABLE = (".rar", ".7z")
 
 
 class Catalogue(Listing):
-    """Remembers what homes and bundles hold. Make one for a series of searches, not for longer: files come and go."""
+    """Remembers the folders in homes and in bundles (archives of several data sets).
+
+    Make one for a series of searches and not for longer: it does not see files that come and go.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self._walks: dict[Path, list[Path]] = {}
-        self._bundles: dict[Path, frozenset[str]] = {}
+        self._below: dict[Path, list[Path]] = {}
+        self._inside: dict[Path, frozenset[str]] = {}
 
     def below(self, home: Path) -> list[Path]:
-        """All folders down to three levels, the upper ones first, and those in QueryLevelNorm before their like."""
-        if home not in self._walks:
-            self._walks[home] = list(self._walk(home))
-        return self._walks[home]
+        """All folders down to three levels: upper levels first, and in each level those in QueryLevelNorm first."""
+        if home not in self._below:
+            self._below[home] = list(self._walk(home))
+        return self._below[home]
 
     def inside(self, bundle: Path) -> frozenset[str]:
-        """The names of the folders in an archive."""
-        if bundle not in self._bundles:
-            self._bundles[bundle] = frozenset(map(plain, folders_in(bundle, DEPTH)))
-        return self._bundles[bundle]
+        """The normalized names of the folders in an archive."""
+        if bundle not in self._inside:
+            self._inside[bundle] = frozenset(map(normalized_name, folders_in(bundle, DEPTH)))
+        return self._inside[bundle]
 
     def _walk(self, home: Path) -> Iterator[Path]:
         level = [home]
@@ -48,7 +51,7 @@ def homes(environ: Mapping[str, str] = os.environ, root: str | os.PathLike = Pat
     """The folders that may hold data and exist: $LETOR_HOME (one or several), data, ../shared/data."""
     root = Path(root)
     given = [Path(os.path.expanduser(home)) for home in environ.get("LETOR_HOME", "").split(os.pathsep) if home]
-    return distinct(home for home in [*given, root / "data", root / "../shared/data"] if home.is_dir())
+    return unique_folders(home for home in [*given, root / "data", root / "../shared/data"] if home.is_dir())
 
 
 def find_source(
@@ -60,24 +63,21 @@ def find_source(
 ) -> Path | None:
     """The folder or archive of the data set with one of these names; None if there is neither.
 
-    The first home that has it counts; in a home a folder counts before an archive of its own, and that before one of
-    the `bundles` which holds it. Give the same `catalogue` to a series of searches and each folder is read only once.
+    The first home that has it wins. Within a home a folder wins over an archive of this data set, and that over one of
+    the `bundles` that has it inside. Give the same `catalogue` to a series of searches, and each folder is read once.
     """
     catalogue = catalogue or Catalogue()
-    names, bundles, homes = _plain(names), _plain(bundles), [Path(home) for home in homes]
-    for home in homes:
+    names, bundles = [list(map(normalized_name, given)) for given in (names, bundles)]
+    folders = [Path(home) for home in homes]
+    for home in folders:
         if found := _folder(names, home, catalogue) or _archive(names, bundles, home, catalogue):
             return found
-    _mention_unreadable([*names, *bundles], homes, catalogue)
+    _refuse_unreadable([*names, *bundles], folders, catalogue)
     return None
 
 
-def _plain(names: Iterable[str]) -> list[str]:
-    return [plain(name) for name in names]
-
-
 def _folder(names: list[str], home: Path, catalogue: Catalogue) -> Path | None:
-    named = (folder for folder in catalogue.below(home) if plain(folder.name) in names)
+    named = (folder for folder in catalogue.below(home) if normalized_name(folder.name) in names)
     return next((folder for folder in named if holds_letor(folder, catalogue)), None)
 
 
@@ -91,14 +91,14 @@ def _archive(names: list[str], bundles: list[str], home: Path, catalogue: Catalo
 
 
 def _files(names: list[str], suffixes: Iterable[str], home: Path, catalogue: Catalogue) -> Iterator[Path]:
-    """The files in `home` with these names and suffixes, in the order of the names, then of the suffixes."""
-    files = [(plain(file.name), file) for file in catalogue.files(home)]
+    """The files in `home` with these names and suffixes, ordered by name as given, then by suffix as given."""
+    files = [(normalized_name(file.name), file) for file in catalogue.files(home)]
     wanted = (name + suffix for name in names for suffix in suffixes)
     return (file for want in wanted for name, file in files if name == want)
 
 
-def _mention_unreadable(names: list[str], homes: list[Path], catalogue: Catalogue) -> None:
-    """LETOR's own downloads are rar archives: whoever put one there must not be told that there is nothing."""
+def _refuse_unreadable(names: list[str], homes: list[Path], catalogue: Catalogue) -> None:
+    """LETOR's own downloads are rar archives. Who has put one there must hear why it is not used."""
     for home in homes:
         for file in _files(names, UNREADABLE, home, catalogue):
             raise ReplirankError(

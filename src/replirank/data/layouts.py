@@ -1,4 +1,4 @@
-"""Where the text lies in an unpacked LETOR folder: files of folds, or parts to be rotated into folds."""
+"""Finds the text files of a data set in an unpacked LETOR folder: files of folds, or parts to be rotated into folds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROW = re.compile(rb"\s*[-+.\deE]+\s+qid:\S")
 
 
 class FoldFiles(NamedTuple):
-    """The files of one fold. Only a split that is not one of several folds may come without validation."""
+    """The files of one fold. Validation may be missing only where there is one train and one test file and no folds."""
 
     train: Path
     vali: Path | None
@@ -37,27 +37,27 @@ class FoldFiles(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """Either the files of each fold or the parts S1..Sn, in order; the other is empty."""
+    """Either `folds`, the files of each fold, or `parts`, the files S1..Sn in order. The other one is empty."""
 
     folder: Path
     folds: tuple[FoldFiles, ...] = ()
     parts: tuple[Path, ...] = ()
 
 
-def plain(name: str) -> str:
-    """A name as it is compared.
+def normalized_name(name: str) -> str:
+    """A name without what differs between copies of a data set: case, and hyphens or underscores.
 
-    >>> plain("MQ2008-list") == plain("mq2008_LIST")
+    >>> normalized_name("MQ2008-list") == normalized_name("mq2008_LIST")
     True
     """
     return name.casefold().replace("-", "_")
 
 
 class Listing:
-    """What folders hold, sorted, each folder read once. Hidden entries and __MACOSX are left out."""
+    """The folders and files in folders, sorted; each folder is read once. Without hidden entries and __MACOSX."""
 
     def __init__(self) -> None:
-        self._read: dict[Path, tuple[list[Path], list[Path]]] = {}
+        self._known: dict[Path, tuple[list[Path], list[Path]]] = {}
 
     def folders(self, folder: Path) -> list[Path]:
         return self._entries(folder)[0]
@@ -66,58 +66,60 @@ class Listing:
         return self._entries(folder)[1]
 
     def _entries(self, folder: Path) -> tuple[list[Path], list[Path]]:
-        if folder not in self._read:
-            self._read[folder] = _read(folder)
-        return self._read[folder]
+        if folder not in self._known:
+            self._known[folder] = _list_folder(folder)
+        return self._known[folder]
 
 
 def find_layout(folder: str | os.PathLike, names: Iterable[str] = ()) -> Layout:
     """The layout in `folder` or up to four levels below.
 
-    Where a subfolder is called by one of `names`, only that is looked at: a bundle such as Gov holds several data sets.
-    Where there is none, the name is taken on trust, since archives of one data set have top folders of any name.
+    If a subfolder has one of `names`, only that one is searched: a bundle such as Gov holds several data sets. If none
+    has, the whole folder is searched, since the archive of a single data set may have a top folder of any name.
     """
     folder, listing = Path(folder), Listing()
     if not folder.is_dir():
         raise ReplirankError("there is no such folder", path=folder, remedy="unpack the data set there")
-    starts = _named(folder, names, listing) or [folder]
-    places = distinct(place for start in starts for place in _places(start, listing))
-    if not places:
+    tops = _named_folders(folder, names, listing) or [folder]
+    found = unique_folders(place for top in tops for place in _data_folders(top, listing))
+    if not found:
         raise ReplirankError(
             "no LETOR text here: looked for Fold1..n/{train,vali,test}.txt, S1..Sn.txt and {train,vali,test}.txt, "
             f"down to {DEPTH} levels",
             path=folder,
             remedy="unpack the data set's archive into this folder",
         )
-    if len(places) > 1:
+    if len(found) > 1:
         raise ReplirankError(
             "several data sets, or several versions of one, lie here: "
-            + ", ".join(str(place.relative_to(folder)) for place in places),
+            + ", ".join(str(place.relative_to(folder)) for place in found),
             path=folder,
             remedy="keep one of them, or point to its folder",
         )
-    return _read_layout(places[0], listing)
+    return _read_layout(found[0], listing)
 
 
 def holds_letor(folder: Path, listing: Listing | None = None) -> bool:
-    """Is there a layout, complete or not, with a file that starts like LETOR text?"""
+    """Does the folder have a layout, complete or not, with a file that starts like LETOR text?"""
     listing = listing or Listing()
-    return any(_is_letor(file) for place in _places(folder, listing) for file in _texts(place, listing))
+    return any(
+        _starts_like_letor(file) for place in _data_folders(folder, listing) for file in _data_files(place, listing)
+    )
 
 
 def is_preferred(folder: Path) -> bool:
-    return plain(folder.name).replace("_", "") == PREFERRED
+    return normalized_name(folder.name).replace("_", "") == PREFERRED
 
 
-def distinct(folders: Iterable[Path]) -> list[Path]:
-    """Each folder once, though links may lead to it on several ways."""
+def unique_folders(folders: Iterable[Path]) -> list[Path]:
+    """Each folder once, even if several links lead to it."""
     found: dict[str, Path] = {}
     for folder in folders:
         found.setdefault(os.path.realpath(folder), folder)
     return list(found.values())
 
 
-def _read(folder: Path) -> tuple[list[Path], list[Path]]:
+def _list_folder(folder: Path) -> tuple[list[Path], list[Path]]:
     folders, files = [], []
     try:
         with os.scandir(folder) as scan:
@@ -138,15 +140,15 @@ def _read(folder: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _leads_back(entry: os.DirEntry) -> bool:
-    """Is this a link to a folder which it lies in?"""
+    """Is this a link to a folder that contains the link itself? To follow it would never end."""
     if not entry.is_symlink():
         return False
-    goal, place = os.path.realpath(entry.path), os.path.realpath(os.path.dirname(entry.path))
-    return Path(place).is_relative_to(goal)
+    target, parent = os.path.realpath(entry.path), os.path.realpath(os.path.dirname(entry.path))
+    return Path(parent).is_relative_to(target)
 
 
 def _search(folder: Path, wanted: Callable[[Path], bool], listing: Listing, depth: int = DEPTH) -> list[Path]:
-    """The topmost wanted folders; but where QueryLevelNorm holds any, none of those beside it."""
+    """The topmost wanted folders. If a folder QueryLevelNorm has any, then only those in it."""
     below = listing.folders(folder) if depth else []
     for child in filter(is_preferred, below):
         if found := _search(child, wanted, listing, depth - 1):
@@ -156,35 +158,36 @@ def _search(folder: Path, wanted: Callable[[Path], bool], listing: Listing, dept
     return [hit for child in below for hit in _search(child, wanted, listing, depth - 1)]
 
 
-def _named(folder: Path, names: Iterable[str], listing: Listing) -> list[Path]:
-    """Subfolders with one of the names, and data in them. `folder` itself may have that name too: look into it."""
-    known = {plain(name) for name in names}
+def _named_folders(folder: Path, names: Iterable[str], listing: Listing) -> list[Path]:
+    """Subfolders with one of the names and with data in them; not `folder` itself, whatever its name."""
+    known = {normalized_name(name) for name in names}
 
     def wanted(place: Path) -> bool:
-        return place != folder and plain(place.name) in known and bool(_places(place, listing))
+        return place != folder and normalized_name(place.name) in known and bool(_data_folders(place, listing))
 
     return _search(folder, wanted, listing) if known else []
 
 
-def _places(folder: Path, listing: Listing) -> list[Path]:
-    """Folders that hold folds, parts or a split. A lone train or test file counts only if there is nothing better."""
+def _data_folders(folder: Path, listing: Listing) -> list[Path]:
+    """Folders with folds, parts, or a train and a test file; if there are none, those with only one of the two."""
 
-    def solid(place: Path) -> bool:
+    def has_data_set(place: Path) -> bool:
         splits = _splits(place, listing)
         return bool(_filled_folds(place, listing) or _parts(place, listing) or (splits["train"] and splits["test"]))
 
-    def hollow(place: Path) -> bool:
+    def has_one_split(place: Path) -> bool:
         splits = _splits(place, listing)
         return bool(splits["train"] or splits["test"])
 
-    return _search(folder, solid, listing) or _search(folder, hollow, listing)
+    return _search(folder, has_data_set, listing) or _search(folder, has_one_split, listing)
 
 
 def _splits(folder: Path, listing: Listing) -> dict[str, list[Path]]:
+    """The files of each split, of which there should be one."""
     found: dict[str, list[Path]] = {split: [] for split in SPLITS}
     for file in _text_files(folder, listing):
         for split, names in SPLITS.items():
-            if plain(file.stem).replace("_", "") in names:
+            if normalized_name(file.stem).replace("_", "") in names:
                 found[split].append(file)
     return found
 
@@ -194,9 +197,10 @@ def _text_files(folder: Path, listing: Listing) -> Iterator[Path]:
 
 
 def _numbered(pattern: re.Pattern, named: Iterable[tuple[str, Path]]) -> dict[int, list[Path]]:
+    """The paths whose names match, by the number in the name."""
     found: dict[int, list[Path]] = {}
     for name, path in named:
-        if match := pattern.fullmatch(plain(name)):
+        if match := pattern.fullmatch(normalized_name(name)):
             found.setdefault(int(match[1]), []).append(path)
     return dict(sorted(found.items()))
 
@@ -206,8 +210,8 @@ def _folds(folder: Path, listing: Listing) -> dict[int, list[Path]]:
 
 
 def _filled_folds(folder: Path, listing: Listing) -> list[Path]:
-    """Fold folders with any of the files: LETOR's folders of baseline results have empty-looking Fold1..5 too."""
-    folds = [fold for same in _folds(folder, listing).values() for fold in same]
+    """Fold folders with data in them: LETOR's folders of baseline results also have folders Fold1..5, without data."""
+    folds = [fold for paths in _folds(folder, listing).values() for fold in paths]
     return [fold for fold in folds if any(_splits(fold, listing).values())]
 
 
@@ -215,15 +219,15 @@ def _parts(folder: Path, listing: Listing) -> dict[int, list[Path]]:
     return _numbered(PART, ((path.stem, path) for path in _text_files(folder, listing)))
 
 
-def _texts(folder: Path, listing: Listing) -> Iterator[Path]:
+def _data_files(folder: Path, listing: Listing) -> Iterator[Path]:
     for place in (*_filled_folds(folder, listing), folder):
         for files in _splits(place, listing).values():
             yield from files
-    for same in _parts(folder, listing).values():
-        yield from same
+    for files in _parts(folder, listing).values():
+        yield from files
 
 
-def _is_letor(file: Path) -> bool:
+def _starts_like_letor(file: Path) -> bool:
     """Does the first row say `label qid:...`? Only the beginning is read."""
     try:
         with file.open("rb") as text:
@@ -241,41 +245,42 @@ def _read_layout(folder: Path, listing: Listing) -> Layout:
     if _parts(folder, listing):
         return _read_parts(folder, listing)
     found = _splits(folder, listing)
-    _complain(folder, [*_lacking(found, ("train", "test")), *_doubled(found.values())])
+    _refuse_if_any(folder, [*_missing_splits(found, ("train", "test")), *_duplicates(found.values())])
     return Layout(folder, folds=(_fold_files(found),))
 
 
 def _read_folds(folder: Path, listing: Listing) -> Layout:
     folds = _folds(folder, listing)
-    wrong = _miscounted("Fold{}", folds) + _doubled(folds.values())
-    found = [_splits(same[0], listing) for same in folds.values()]
-    for same, splits in zip(folds.values(), found, strict=True):
-        wrong += [f"in {same[0].name} {lack}" for lack in [*_lacking(splits, SPLITS), *_doubled(splits.values())]]
-    _complain(folder, wrong)
-    return Layout(folder, folds=tuple(map(_fold_files, found)))
+    problems = _wrong_numbers("Fold{}", folds) + _duplicates(folds.values())
+    first = [paths[0] for paths in folds.values()]
+    splits = [_splits(fold, listing) for fold in first]
+    for fold, found in zip(first, splits, strict=True):
+        problems += [f"in {fold.name} {why}" for why in [*_missing_splits(found, SPLITS), *_duplicates(found.values())]]
+    _refuse_if_any(folder, problems)
+    return Layout(folder, folds=tuple(map(_fold_files, splits)))
 
 
 def _read_parts(folder: Path, listing: Listing) -> Layout:
     parts = _parts(folder, listing)
-    wrong = _miscounted("S{}.txt", parts) + _doubled(parts.values())
-    if not wrong and len(parts) < 3:
-        wrong = [f"only {len(parts)} part(s) S1..Sn, and folds need at least 3"]
-    _complain(folder, wrong)
-    return Layout(folder, parts=tuple(same[0] for same in parts.values()))
+    problems = _wrong_numbers("S{}.txt", parts) + _duplicates(parts.values())
+    if not problems and len(parts) < 3:
+        problems = [f"only {len(parts)} part(s) S1..Sn, and folds need at least 3"]
+    _refuse_if_any(folder, problems)
+    return Layout(folder, parts=tuple(paths[0] for paths in parts.values()))
 
 
 def _fold_files(found: dict[str, list[Path]]) -> FoldFiles:
     return FoldFiles(found["train"][0], found["vali"][0] if found["vali"] else None, found["test"][0])
 
 
-def _miscounted(name: str, numbers: Collection[int]) -> list[str]:
-    """What is missing from 1..n. LETOR counts from 1: with a 0 it is not certain what the others are."""
+def _wrong_numbers(name: str, numbers: Collection[int]) -> list[str]:
+    """Problems: numbers missing from 1..n, and a 0. LETOR counts from 1, so a 0 makes the others doubtful."""
     missing = sorted(set(range(1, max(numbers) + 1)) - set(numbers))
     zero = [f"{name.format(0)} is there, but LETOR counts from 1"] if 0 in numbers else []
     return zero + [f"there is no {name.format(number)}" for number in missing]
 
 
-def _lacking(found: dict[str, list[Path]], splits: Iterable[str]) -> list[str]:
+def _missing_splits(found: dict[str, list[Path]], splits: Iterable[str]) -> list[str]:
     return [
         f"there is no {split} file ({SPLITS[split][0]}.txt or {SPLITS[split][-1]}.txt)"
         for split in splits
@@ -283,14 +288,14 @@ def _lacking(found: dict[str, list[Path]], splits: Iterable[str]) -> list[str]:
     ]
 
 
-def _doubled(groups: Iterable[Sequence[Path]]) -> list[str]:
-    return [f"{' and '.join(path.name for path in same)} are the same thing" for same in groups if len(same) > 1]
+def _duplicates(groups: Iterable[Sequence[Path]]) -> list[str]:
+    return [f"{' and '.join(path.name for path in paths)} are the same thing" for paths in groups if len(paths) > 1]
 
 
-def _complain(folder: Path, wrong: list[str]) -> None:
-    if wrong:
+def _refuse_if_any(folder: Path, problems: list[str]) -> None:
+    if problems:
         raise ReplirankError(
-            f"the data set is not complete or not clear: {'; '.join(wrong)}",
+            f"the data set is not complete or not clear: {'; '.join(problems)}",
             path=folder,
             remedy="unpack the archive again, whole, into an empty folder",
         )

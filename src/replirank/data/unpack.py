@@ -1,4 +1,4 @@
-"""Archives from elsewhere are unpacked whole or not at all, and nothing in them is trusted."""
+"""Unpacks archives that are not trusted: completely or not at all, within limits, and never outside the target."""
 
 from __future__ import annotations
 
@@ -25,15 +25,19 @@ CHUNK = 1 << 20
 MAX_BYTES = 64 << 30
 MAX_FILES = 100_000
 
-# tarfile reads headers that carry a long name or other properties into memory at once; no honest one is this long.
+# tarfile reads a header, with its long names and other properties, into memory at once. No honest one is this long.
 MAX_HEADER = 1 << 20
 
+# What the first bytes of a file say about it.
 COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 UNREADABLE = {b"Rar!": "rar", b"7z\xbc\xaf\x27\x1c": "7z"}
 
 
 class Member(NamedTuple):
-    """One entry: `kind` is "file", "folder", or what it is instead. `open` works until the next member is asked for."""
+    """One entry of an archive. `kind` is "file", "folder", or the kind of entry that is refused.
+
+    `open` works only until the next member is asked for, since a tar is read as a stream.
+    """
 
     name: str
     kind: str
@@ -46,16 +50,19 @@ def unpack(
 ) -> Path:
     """Unpack a tar (plain, gz, bz2, xz) or zip into the new folder `target`.
 
-    Links and special files are refused, and so is a file that comes twice: which of the two is meant cannot be known.
-    The limits hold for what is really written. Owners, modes and times are not carried over.
+    Links and special files are refused. So is a file that comes twice, since it is unclear which of the two is meant.
+    The limits apply to what is really written. Owners, modes and times are not carried over.
+
+    tarfile's data filter cannot replace these checks: it accepts links inside the target and duplicates, and makes
+    absolute paths relative instead of refusing them. For zip there is no such filter.
     """
     archive, target = Path(archive), Path(target)
     if target.is_symlink() or (target.exists() and not (target.is_dir() and not any(target.iterdir()))):
         raise ReplirankError("is there already", path=target, remedy="remove it, or choose another folder")
-    # Not tempfile.mkdtemp, whose folders are private: the data is for everybody who may read the parent.
+    # Not tempfile.mkdtemp: its folders are private, but all who may read the parent folder may read the data.
     temporary = target.parent / f".{target.name}.{secrets.token_hex(6)}"
     try:
-        with _explained(archive):
+        with _errors_explained(archive):
             temporary.mkdir(parents=True)
             _write_all(archive, temporary, _Budget(archive, max_bytes, max_files))
             os.replace(temporary, target)
@@ -68,15 +75,15 @@ def folders_in(archive: str | os.PathLike, depth: int) -> frozenset[str]:
     """The names of the folders in an archive, down to `depth` levels. A compressed tar has to be read to its end."""
     archive = Path(archive)
     found: set[str] = set()
-    with _explained(archive):
+    with _errors_explained(archive):
         for member in _members(archive):
-            parts = [part for part in member.name.replace("\\", "/").split("/") if part not in ("", ".")]
+            parts = _parts(member.name)
             found.update(parts[:depth] if member.kind == "folder" else parts[:-1][:depth])
     return frozenset(found)
 
 
 class _Budget:
-    """What may still be written."""
+    """Counts what is written, and raises an error when it is more than allowed."""
 
     def __init__(self, archive: Path, max_bytes: int, max_files: int):
         self.archive, self.max_bytes, self.max_files = archive, max_bytes, max_files
@@ -99,13 +106,12 @@ class _Budget:
 def _write_all(archive: Path, folder: Path, budget: _Budget) -> None:
     for member in _members(archive, budget):
         parts = _safe_parts(archive, member)
-        place = folder.joinpath(*parts)
-        # Every level is made one by one so that folders which are only implied count as well.
+        # Each level on its own, so that folders without an entry of their own are counted as well.
         for level in range(1, len(parts) + (member.kind == "folder")):
             _make_folder(archive, folder.joinpath(*parts[:level]), member, budget)
         if member.kind == "file":
             budget.spend(files=1)
-            _write_file(archive, place, member, budget)
+            _write_file(archive, folder.joinpath(*parts), member, budget)
 
 
 def _make_folder(archive: Path, folder: Path, member: Member, budget: _Budget) -> None:
@@ -118,10 +124,10 @@ def _make_folder(archive: Path, folder: Path, member: Member, budget: _Budget) -
         raise _refused(archive, member, "lies in what is a file elsewhere in the archive") from None
 
 
-def _write_file(archive: Path, place: Path, member: Member, budget: _Budget) -> None:
+def _write_file(archive: Path, path: Path, member: Member, budget: _Budget) -> None:
     written = 0
     try:
-        output = place.open("xb")
+        output = path.open("xb")
     except FileExistsError:
         raise _refused(archive, member, "comes twice") from None
     with output, member.open() as source:
@@ -133,17 +139,21 @@ def _write_file(archive: Path, place: Path, member: Member, budget: _Budget) -> 
         raise EOFError(f"{member.name!r} has {written} of {member.size} bytes")
 
 
+def _parts(name: str) -> list[str]:
+    """The folders of a member's name, and the name itself. Some Windows programs separate them by backslashes."""
+    return [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
+
+
 def _safe_parts(archive: Path, member: Member) -> list[str]:
-    """The member's path below the target, or a refusal. Backslashes separate: some Windows programs write them."""
-    name = member.name.replace("\\", "/")
-    parts = [part for part in name.split("/") if part not in ("", ".")]
+    """The parts of the member's path below the target; an error if it is not safe to write there."""
+    parts = _parts(member.name)
     if member.kind not in ("file", "folder"):
         raise _refused(archive, member, f"is a {member.kind}")
-    if name.startswith("/") or re.match("[A-Za-z]:", name):
+    if re.match(r"[/\\]|[A-Za-z]:", member.name):
         raise _refused(archive, member, "has an absolute path")
     if ".." in parts:
         raise _refused(archive, member, "would leave the folder it is unpacked into")
-    if "\0" in name or (member.kind == "file" and not parts):
+    if "\0" in member.name or (member.kind == "file" and not parts):
         raise _refused(archive, member, "has no usable name")
     return parts
 
@@ -157,19 +167,19 @@ def _refused(archive: Path, member: Member, why: str) -> ReplirankError:
 
 
 def _members(archive: Path, budget: _Budget | None = None) -> Iterator[Member]:
-    """The entries in their order. What the archive is, its first bytes say, whatever its name is."""
+    """The entries in their order. The first bytes tell the format; the archive's name may be wrong."""
     with archive.open("rb") as file:
         head = file.read(8)
     for magic, kind in UNREADABLE.items():
         if head.startswith(magic):
             raise ReplirankError(f"{kind} archives cannot be read here", path=archive, remedy="unpack it by hand")
     if head.startswith(b"PK") or archive.suffix.lower() == ".zip":
-        return _zip_members(archive, budget)
+        return _zip_members(archive)
     opener = next((opener for magic, opener in COMPRESSED.items() if head.startswith(magic)), open)
     return _tar_members(archive, opener, budget)
 
 
-def _zip_members(archive: Path, budget: _Budget | None) -> Iterator[Member]:
+def _zip_members(archive: Path) -> Iterator[Member]:
     with zipfile.ZipFile(archive) as packed:
         for info in packed.infolist():
             if info.flag_bits & 1:
@@ -188,12 +198,12 @@ def _zip_kind(info: zipfile.ZipInfo) -> str:
 
 def _tar_members(archive: Path, opener: Callable[..., IO[bytes]], budget: _Budget | None) -> Iterator[Member]:
     with opener(archive, "rb") as stream:
-        metered = _Metered(stream)
-        with tarfile.open(fileobj=metered, mode="r|", tarinfo=_StrictInfo) as packed:
+        limited = _LimitedStream(stream)
+        with tarfile.open(fileobj=limited, mode="r|", tarinfo=_StrictInfo) as packed:
             for info in packed:
-                metered.allow(info.size)
+                limited.allow(info.size)
                 yield Member(info.name, _tar_kind(info), info.size, lambda info=info: packed.extractfile(info))
-        # A compressed file's checksum is looked at only when its end is reached, which lies behind the tar's own end.
+        # The checksum of a compressed file is checked only at its end, which comes after the end of the tar in it.
         while chunk := stream.read(CHUNK):
             if budget:
                 budget.spend(size=len(chunk))
@@ -207,8 +217,8 @@ def _tar_kind(info: tarfile.TarInfo) -> str:
     return "file" if info.isreg() and not info.issparse() else "special file"
 
 
-class _Metered:
-    """A stream that gives no more than the content of one member and a header of decent length."""
+class _LimitedStream:
+    """A stream from which no more can be read than the content of one member and the longest allowed header."""
 
     def __init__(self, stream: IO[bytes]):
         self.stream = stream
@@ -226,21 +236,21 @@ class _Metered:
 
 
 class _StrictInfo(tarfile.TarInfo):
-    """tarfile takes a broken or missing header that is not the first for the end; here it is an error."""
+    """A broken or missing header is an error. tarfile takes it for the end of the archive, unless it is the first."""
 
     @classmethod
     def fromtarfile(cls, packed: tarfile.TarFile) -> tarfile.TarInfo:
         try:
             return super().fromtarfile(packed)
-        except tarfile.EOFHeaderError:  # the block of zeros with which every whole tar ends
+        except tarfile.EOFHeaderError:  # the block of zeros with which every complete tar ends
             raise
         except tarfile.HeaderError as error:
             raise tarfile.ReadError(str(error) or "no end") from None
 
 
 @contextmanager
-def _explained(archive: Path) -> Iterator[None]:
-    """Say of what the many libraries complain in one way."""
+def _errors_explained(archive: Path) -> Iterator[None]:
+    """Turn the different errors of the libraries used here into ReplirankErrors."""
     damage = (EOFError, RuntimeError, NotImplementedError, ValueError, struct.error, zlib.error, lzma.LZMAError)
     try:
         yield

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from replirank.losses.lambdarank import DEPTH, current_discounts, lambdarank, ndcg_changes
+from replirank.methods.base import Task
 from replirank.methods.lambdarank import LambdaRank
 from replirank.methods.lambdarank_linear import LambdaRankLinear
-from replirank.metrics.per_query import graded_metric
+from replirank.metrics.per_query import Judge
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +33,7 @@ def arrays(scores, labels, where=None):
 
 def ndcg(scores, labels):
     """NDCG@10 as the metrics have it (burges: gain 2^label - 1, discount log2(1 + rank))."""
-    return graded_metric(np.asarray(scores), np.asarray(labels), np.array([0, len(labels)]), f"burges.ndcg@{DEPTH}")[0]
+    return Judge(np.asarray(labels), np.array([0, len(labels)]), f"burges.ndcg@{DEPTH}")(np.asarray(scores))[0]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -124,16 +125,16 @@ def test_a_query_without_relevant_documents_or_pairs_is_nothing():
 @pytest.mark.parametrize("method", [LambdaRankLinear, LambdaRank])
 def test_it_learns_what_ndcg_asks_for(method):
     """Feature 0 finds the best document of each query, feature 1 orders the many others: NDCG@10 wants the former."""
-    from replirank.methods.base import Task
-
     random = np.random.default_rng(0)
     labels = np.tile([3, *[1] * 10, *[0] * 10], 30)
     best, some = (labels == 3).astype(float), (labels == 1).astype(float)
     features = np.stack([best + 0.3 * random.normal(size=len(labels)), some - best], axis=1)
     data = ranking(features, labels, lengths=[21] * 30)
 
+    judge = Judge(data.labels, data.offsets, "burges.ndcg@10")
+
     def validate(scores):
-        return float(np.mean(graded_metric(scores, data.labels, data.offsets, "burges.ndcg@10")))
+        return float(np.mean(judge(scores)))
 
     with jax.enable_x64(False), jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         task = Task(data, data, 1, validate, report=lambda text: None)

@@ -11,7 +11,8 @@ from replirank.reporting.page import page
 
 with job("report", snakemake.log[0]):
     outputs = [Path(path) for path in snakemake.input.outputs]
-    papers = [yaml.safe_load(Path(path).read_text()) for path in snakemake.input.papers]
+    files = [Path(path) for path in snakemake.input.papers]
+    papers = [{"id": file.parent.name, **yaml.safe_load(file.read_text())} for file in files]
     write_text(
         snakemake.output.html,
         page(

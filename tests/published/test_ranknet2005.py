@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from replirank.papers.ranknet2005.draws import CAPACITY, TABLE1, draw
+from replirank.papers.ranknet2005.draws import draw, trials
 
 SEED = 20050807  # config.yaml's
 DRAWS = (1, 2, 3)
@@ -15,8 +15,8 @@ LINEAR = {2500: 89.91, 12_500: 90.06}
 
 @pytest.fixture(scope="module")
 def frame():
-    trials = [*(trial for trial in TABLE1 if trial.vectors in TWO_LAYER), *CAPACITY]
-    return pd.concat(draw("net", number, seed=SEED, trials=trials) for number in DRAWS)
+    chosen = trials("net", {"table1": list(TWO_LAYER), "table2": [], "capacity": 1000})
+    return pd.concat(draw("net", number, chosen, seed=SEED) for number in DRAWS)
 
 
 @pytest.fixture(scope="module")

@@ -12,16 +12,13 @@ from replirank.engines.batches import make_batches
 from replirank.errors import ReplirankError
 from replirank.papers.ranknet2005 import draws as artificial_draws
 from replirank.papers.ranknet2005.draws import (
-    CAPACITY,
-    TABLE1,
-    TABLE2,
-    TRIALS,
     Learner,
     Trial,
     draw,
     first_vectors,
     run,
     trained_pairs,
+    trials,
     wrong_pairs,
 )
 
@@ -190,26 +187,21 @@ def test_two_layer_nets_start_as_the_paper_says(dataset):
     assert (first.output != other.output).all()
 
 
-def test_the_trials_are_the_papers():
-    assert {(t.units, t.vectors) for t in TABLE1} == {(u, n) for u in (0, 5) for n in (100, 500, 2500, 12_500)}
-    assert {(t.ties, t.vectors) for t in TABLE2} == {(t, n) for t in (False, True) for n in (100, 500, 1000, 5000)}
-    assert {t.units for t in TABLE2} == {t.units for t in CAPACITY} == {10}
-    assert [t.vectors for t in CAPACITY] == [1000]
-    assert not any(t.ties for t in [*TABLE1, *CAPACITY])
-    assert TRIALS["net"] == [*TABLE1, *CAPACITY]
-    assert TRIALS["poly"] == [*TABLE1, *TABLE2]
+def test_each_size_is_tried_with_the_nets_of_its_table():
+    vectors = {"table1": [100, 500], "table2": [1000], "capacity": 50}
+    table1 = [("table1", units, False, size) for units in (0, 5) for size in (100, 500)]
+    table2 = [("table2", 10, ties, 1000) for ties in (False, True)]
+    assert trials("net", vectors) == [*table1, ("capacity", 10, False, 50)]
+    assert trials("poly", vectors) == [*table1, *table2]
+    with pytest.raises(ReplirankError, match="net, poly"):
+        trials("spline", vectors)
 
 
 def test_a_draw_is_a_new_task_with_new_data():
     trial = [Trial("table1", 0, False, 100)]
-    first, again, other = (draw("poly", number, seed=1, trials=trial, epochs=2) for number in (1, 1, 2))
+    first, again, other = (draw("poly", number, trial, seed=1, epochs=2) for number in (1, 1, 2))
     pd.testing.assert_frame_equal(first, again)
     assert first["wrong"].tolist() != other["wrong"].tolist()
     assert first["draw"].tolist() == [1, 1, 1]
     assert first["task"].tolist() == ["poly"] * 3
     assert first["pairs"].max() <= 100 * 50 * 49 / 2
-
-
-def test_an_unknown_task_is_refused():
-    with pytest.raises(ReplirankError, match="net, poly"):
-        draw("spline", 1, seed=1)

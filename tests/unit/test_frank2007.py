@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -12,9 +14,9 @@ from scipy.stats import ttest_rel
 
 from replirank.data.columns import FRANK_FEATURES
 from replirank.data.specs import SPECS
-from replirank.papers.frank2007 import tables as frank2007
-from replirank.papers.frank2007.sizes import ALL, TWELFTHS
-from replirank.papers.frank2007.tables import FIGURES, SIZES, TABLES, by_size, chosen_steps
+from replirank.papers.frank2007.figures import FIGURES
+from replirank.papers.frank2007.sizes import ALL, smaller_sizes
+from replirank.papers.frank2007.tables import TABLES, by_size, chosen_steps
 from replirank.pipeline.protocol import Protocol
 from replirank.reporting.evidence import Evidence
 from replirank.reporting.tables import markdown
@@ -34,8 +36,10 @@ METHODS = [
 ]
 # In the paper's order where it has one.
 LEVELS = dict(zip(METHODS, (0.8, 0.75, 0.7, 0.65, 0.6, 0.5, 0.45, 0.4, 0.35), strict=True))
-DATASETS = ["web", "td2003_30", "td2003_30_14"]
-ENTRY = {"title": "T", "dataset": "td2003_30_14"}
+ROLES = {"web": "set", "trec": "td2003_30", "trec_14": "td2003_30_14"}
+DATASETS = list(ROLES.values())
+ENTRY = {"title": "T", "role": "trec_14"}
+SIZES = smaller_sizes([row["queries"] for row in PRINTED["table5"]])
 DRAWS = 3
 QUERIES = 8
 
@@ -81,7 +85,7 @@ def history(step: str, rises: bool = False) -> pd.DataFrame:
 
 def made_up(folder, origin: str, levels: dict[str, float] = LEVELS, rises: bool = False) -> Evidence:
     paths = []
-    for method in (method for method in SIZES if method in levels):
+    for method in (method for method in PRINTED["table6"] if method in levels):
         for draw in range(1, DRAWS + 1):
             rows = [
                 {
@@ -95,7 +99,7 @@ def made_up(folder, origin: str, levels: dict[str, float] = LEVELS, rises: bool 
                     # .1 below its level at the least size, and .01 from draw to draw
                     "test": levels[method] - 0.1 / twelfths + 0.01 * draw if twelfths != ALL else None,
                 }
-                for twelfths in (*TWELFTHS, ALL)
+                for twelfths in (*SIZES, ALL)
                 for fold in (1, 2)
             ]
             paths.append(folder / f"{method}_{draw}.csv")
@@ -108,7 +112,7 @@ def made_up(folder, origin: str, levels: dict[str, float] = LEVELS, rises: bool 
     return Evidence(
         protocol=Protocol(
             paper="frank2007",
-            datasets=DATASETS,
+            roles=ROLES,
             methods=list(levels),
             conventions=dict.fromkeys(DATASETS, "burges"),
             select_by="ndcg@10",
@@ -116,7 +120,9 @@ def made_up(folder, origin: str, levels: dict[str, float] = LEVELS, rises: bool 
             draws=DRAWS,
         ),
         paper=PAPER,
-        config={"methods": {method: {"title": method.upper()} for method in METHODS}, "seed": 1, "flips": 100},
+        seed=1,
+        flips=100,
+        titles={method: method.upper() for method in METHODS},
         metrics=pd.DataFrame([row for dataset in DATASETS for row in metric_rows(dataset, origin, levels, "test")]),
         cards={
             dataset: {
@@ -177,6 +183,7 @@ def test_the_printed_tables_are_consistent_with_the_papers_text():
     assert table6["rankboost"][4] < table6["rankboost"][3]  # "sometimes even decreases (e.g. RankBoost)"
     assert table6["ranksvm"][3:] == [None, None]
     assert [row["queries"] for row in PRINTED["table5"]] == [1000, 2000, 4000, 8000, 12_000]
+    assert SIZES == [1, 2, 4, 8]
     assert PRINTED["table5"][-1]["documents"] == PRINTED["table2"]["train"]["documents"]
     ndcg = [values["ndcg"] for values in PRINTED["table3"].values()]
     assert ndcg == sorted(ndcg, reverse=True)
@@ -243,7 +250,7 @@ def test_table4_has_ours_beside_the_papers_and_counts_orders(real):
 
 def test_the_t_test_is_scipys(real):
     row = TABLES["ttest"](ENTRY, real).frame.set_index("metric").loc["NDCG@5"]
-    rows = real.metrics.query("dataset == 'web'").pivot(index="query", columns="method", values="burges.ndcg@5")
+    rows = real.metrics.query("dataset == 'set'").pivot(index="query", columns="method", values="burges.ndcg@5")
     assert row["queries"] == QUERIES
     assert row["A - B"] == pytest.approx(0.8 - 0.75)
     expected = ttest_rel(rows["frank"], rows["ranknet_two_layer"]).pvalue
@@ -276,7 +283,7 @@ def test_table6_is_mean_and_spread_over_draws_and_the_usual_result_at_full_size(
 
 def test_sizes_are_counted_for_each_method_once(real):
     found = by_size(real)
-    assert len(found) == 5 * len(SIZES)
+    assert len(found) == 5 * len(PRINTED["table6"])
     assert not found.duplicated(["method", "twelfths"]).any()
 
 
@@ -296,6 +303,36 @@ def test_simulated_data_has_nothing_of_the_paper_beside_it(simulated, kind):
 def test_a_run_of_fewer_methods_has_its_tables(tmp_path, kind):
     table = TABLES[kind](ENTRY, made_up(tmp_path, "rebuilt", {"frank": 0.5, "bm25": 0.4}))
     assert "data" in table.frame
+
+
+def test_a_system_that_does_not_support_a_data_set_has_dashes_and_is_in_no_test(real):
+    missing = [("set", "ranknet_two_layer"), ("td2003_30", "bm25_tuned")]
+    rows = pd.MultiIndex.from_frame(real.metrics[["dataset", "method"]])
+    given = replace(
+        real,
+        metrics=real.metrics[~rows.isin(missing)],
+        choices={run: folds for run, folds in real.choices.items() if run not in missing},
+        history={run: frame for run, frame in real.history.items() if run not in missing},
+        unsupported=dict.fromkeys(missing, "too large"),
+    )
+    table4 = TABLES["table4"](ENTRY, given)
+    assert table4.frame["RANKNET_TWO_LAYER"].isna().all()
+    assert "10 of 10 pairs of systems have the paper's order at NDCG@10." in table4.notes  # of 15
+    assert "RANKNET_TWO_LAYER on SET: too large." in table4.notes
+    assert TABLES["ttest"](ENTRY, given).frame.empty
+    assert TABLES["table3"](ENTRY, given).frame["system"].tolist() == ["FRANK", "RANKBOOST", "RANKNET_LINEAR"]
+    trec = TABLES["trec"](ENTRY, given)
+    plain = trec.frame.query("system == 'BM25_TUNED'").set_index("features")["MAP"]
+    assert plain.isna().to_dict() == {64: True, 14: False}
+    # Nothing can be said about gains over what is not there.
+    assert not any("TD2003_30 (rebuilt): MAP" in note for note in trec.notes)
+    assert any("TD2003_30_14 (rebuilt): MAP" in note for note in trec.notes)
+
+
+def test_without_the_14_features_there_is_one_set_of_trec_data(real):
+    roles = {role: dataset for role, dataset in ROLES.items() if role != "trec_14"}
+    given = replace(real, protocol=replace(real.protocol, roles=roles))
+    assert set(TABLES["trec"](ENTRY, given).frame["features"]) == {64}
 
 
 # Figures: what is drawn, for how it looks see docs/reference
@@ -347,7 +384,7 @@ def test_figure5_has_boosters_by_weak_learners_and_nets_by_epochs(real):
 def test_figure6_has_table4s_systems(real):
     figure = FIGURES["figure6"](ENTRY, real)
     drawn = lines(figure.axes[0])
-    assert list(drawn) == [method.upper() for method in frank2007.SIX]
+    assert list(drawn) == [method.upper() for method in PRINTED["table4"]]
     assert drawn["FRANK"][:, 1] == pytest.approx(TABLES["table4"](ENTRY, real).frame["FRANK"].to_numpy())
     plt.close(figure)
 

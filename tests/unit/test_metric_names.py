@@ -97,7 +97,7 @@ def evidence():
     return Evidence(
         protocol=Protocol(
             paper="letor",
-            datasets=["toy"],
+            roles={"toy": "toy"},
             methods=list(FIRST),
             conventions={"toy": "letor4"},
             select_by="kendall_tau",
@@ -105,7 +105,9 @@ def evidence():
             draws=1,
         ),
         paper={"published": []},
-        config={"seed": 1, "flips": 100, "methods": {method: {"title": method} for method in FIRST}},
+        seed=1,
+        flips=100,
+        titles={method: method for method in FIRST},
         metrics=pd.concat(pieces, ignore_index=True),
         cards={"toy": {"title": "Toy", "origin": "artificial", "note": ""}},
         choices={("toy", "right"): [chosen]},
@@ -113,7 +115,7 @@ def evidence():
 
 
 def make(kind, evidence, **entry):
-    return papers.maker("letor", "TABLES", kind)({"title": "A table", "dataset": "toy", **entry}, evidence)
+    return papers.maker("letor", "TABLES", kind)({"title": "A table", "role": "toy", **entry}, evidence)
 
 
 def test_every_metric_stands_in_a_comparison(evidence):

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 import yaml
 
 from replirank.errors import ReplirankError
-from replirank.pipeline.protocol import Protocol, named, resolve
+from replirank.pipeline.protocol import Protocol, alternatives, at_hand, resolve
 from replirank.reporting.evidence import Evidence
 
 CONFIG = {
+    "always_simulate": False,
     "datasets": {
-        "ohsumed": {"convention": "letor3"},
-        "mq2007": {"convention": "letor4"},
-        "web": {"convention": "burges"},
+        "ohsumed": {"convention": "letor3", "download": []},
+        "mq2007": {"convention": "letor4", "download": []},
+        "mslr": {"convention": "standard", "download": [{"url": "https://example.org/mslr.zip"}]},
+        "web": {"convention": "burges", "download": []},
     },
-    "methods": {"bm25": {}, "other": {"title": "Another"}},
     "papers": {
         "letor": {
-            "datasets": ["ohsumed", ["mq2007", "web"]],
+            "datasets": {"medical": "ohsumed", "web": ["mq2007", "web"]},
             "methods": ["bm25", "other"],
             "select_by": "map",
             "splits": ["vali", "test"],
             "draws": 1,
         },
         "burges": {
-            "datasets": [["mq2007", "web"]],
+            "datasets": ["mq2007"],
             "methods": ["bm25"],
             "select_by": "ndcg@15",
             "splits": ["train", "test"],
@@ -39,20 +41,48 @@ CONFIG = {
 }
 
 
+def everything(name):
+    return True
+
+
+def nothing(name):
+    return False
+
+
 def test_of_alternatives_the_first_at_hand_is_taken_else_the_last():
-    assert resolve(CONFIG, "letor", lambda name: True).datasets == ["ohsumed", "mq2007"]
+    assert resolve(CONFIG, "letor", everything).roles == {"medical": "ohsumed", "web": "mq2007"}
     # OHSUMED has no alternative: it is simulated. Of the other two, the one that was made for this is.
-    assert resolve(CONFIG, "letor", lambda name: False).datasets == ["ohsumed", "web"]
-    assert list(named(CONFIG["papers"]["letor"])) == ["ohsumed", "mq2007", "web"]
+    assert resolve(CONFIG, "letor", nothing).roles == {"medical": "ohsumed", "web": "web"}
+    assert resolve(CONFIG, "letor", nothing).datasets == ["ohsumed", "web"]
+    assert alternatives(CONFIG["papers"]["letor"]) == {"medical": ["ohsumed"], "web": ["mq2007", "web"]}
+
+
+def test_data_sets_in_a_list_are_their_own_roles():
+    assert resolve(CONFIG, "burges", nothing).roles == {"mq2007": "mq2007"}
+
+
+def test_a_data_set_in_two_roles_is_run_once():
+    paper = {**CONFIG["papers"]["letor"], "datasets": {"first": "mq2007", "other": "web", "again": "mq2007"}}
+    assert resolve({**CONFIG, "papers": {"p": paper}}, "p", nothing).datasets == ["mq2007", "web"]
+
+
+def test_at_hand_is_what_is_found_or_can_be_downloaded_unless_all_is_simulated():
+    assert at_hand(CONFIG, "ohsumed", everything)
+    assert not at_hand(CONFIG, "ohsumed", nothing)
+    assert at_hand(CONFIG, "mslr", nothing)
+    simulated = {**CONFIG, "always_simulate": True}
+    assert not any(at_hand(simulated, name, everything) for name in CONFIG["datasets"])
+    paper = {**CONFIG["papers"]["letor"], "datasets": {"web": ["mq2007", "mslr", "web"]}}
+    assert resolve({**CONFIG, "papers": {"p": paper}}, "p", nothing).roles == {"web": "mslr"}
 
 
 def test_a_papers_own_convention_stands_before_the_data_sets():
-    assert resolve(CONFIG, "letor", lambda name: True).conventions == {"ohsumed": "letor3", "mq2007": "letor4"}
-    assert resolve(CONFIG, "burges", lambda name: True).conventions == {"mq2007": "burges"}
+    assert resolve(CONFIG, "letor", everything).conventions == {"ohsumed": "letor3", "mq2007": "letor4"}
+    assert resolve(CONFIG, "burges", everything).conventions == {"mq2007": "burges"}
 
 
 def test_a_protocol_survives_the_way_through_snakemakes_parameters():
-    protocol = resolve(CONFIG, "burges", lambda name: True)
+    protocol = resolve(CONFIG, "burges", everything)
     assert Protocol(**json.loads(json.dumps(vars(protocol)))) == protocol
 
 
@@ -66,7 +96,9 @@ def files(tmp_path):
         "card": json.dumps({"id": "ohsumed", "title": "OHSUMED", "origin": "real", "note": ""}),
         "ohsumed/bm25.json": json.dumps({"title": "BM25", "folds": [{"fold": 1}]}),
         "ohsumed/bm25.csv": "fold,point,chosen\n",
-        "paper": yaml.safe_dump({"id": "letor"}),
+        "ohsumed/other.json": json.dumps({"title": "Other", "folds": [], "unsupported": "it needs two levels"}),
+        "ohsumed/other.csv": "fold,point,chosen\n",
+        "paper": yaml.safe_dump({"title": "LETOR"}),
     }
     (tmp_path / "ohsumed").mkdir()
     for name, text in texts.items():
@@ -74,16 +106,16 @@ def files(tmp_path):
     return {
         "metrics": tmp_path / "metrics",
         "cards": [tmp_path / "card"],
-        "choices": [tmp_path / "ohsumed/bm25.json"],
-        "history": [tmp_path / "ohsumed/bm25.csv"],
+        "choices": [tmp_path / f"ohsumed/{method}.json" for method in ("bm25", "other")],
+        "history": [tmp_path / f"ohsumed/{method}.csv" for method in ("bm25", "other")],
         "paper": tmp_path / "paper",
     }
 
 
-def read(files):
-    entry = {**CONFIG["papers"]["letor"], "datasets": ["ohsumed"], "methods": ["bm25"]}
-    config = {**CONFIG, "papers": {"letor": entry}}
-    return Evidence.read(files, protocol=resolve(config, "letor", lambda name: True), config=config)
+def read(files, titles=None):
+    entry = {**CONFIG["papers"]["letor"], "datasets": {"medical": "ohsumed"}}
+    protocol = resolve({**CONFIG, "papers": {"letor": entry}}, "letor", everything)
+    return Evidence.read(files, protocol=protocol, titles=titles or {}, seed=1, flips=100)
 
 
 def test_evidence_means_are_over_queries_then_folds(files):
@@ -101,11 +133,35 @@ def test_evidence_without_rows_says_what_to_add(files):
 
 
 def test_evidence_takes_a_methods_title_from_the_config_first(files):
-    evidence = read(files)
+    assert read(files).title("other") == "Other"
+    evidence = read(files, {"other": "Another"})
     assert evidence.title("bm25") == "BM25"
     assert evidence.title("other") == "Another"
     assert evidence.choices == {("ohsumed", "bm25"): [{"fold": 1}]}
     assert evidence.history == {}  # BM25 has no epochs
+
+
+def test_evidence_knows_data_sets_by_role(files):
+    assert read(files).dataset("medical") == "ohsumed"
+    with pytest.raises(ReplirankError, match="without a data set in the role 'web'") as caught:
+        read(files).dataset("web")
+    assert "papers: letor: datasets:" in caught.value.remedy
+
+
+def test_a_method_that_does_not_support_a_data_set_has_no_numbers_and_a_note(files):
+    evidence = read(files)
+    assert evidence.unsupported == {("ohsumed", "other"): "it needs two levels"}
+    assert evidence.supported("ohsumed") == ["bm25"]
+    means = evidence.means("ohsumed", ["letor3.map"])
+    assert means.index.tolist() == ["bm25", "other"]
+    assert means["letor3.map"].isna().tolist() == [False, True]
+    assert evidence.notes(["ohsumed"]) == ["Other on OHSUMED: it needs two levels."]
+
+
+def test_a_method_without_results_and_without_a_reason_is_an_error(files):
+    missing = replace(read(files), unsupported={})
+    with pytest.raises(KeyError, match="other"):
+        missing.means("ohsumed", ["letor3.map"])
 
 
 def test_evidence_of_files_of_its_own_has_nothing_else(files, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -12,9 +13,10 @@ import yaml
 from helpers import ROOT
 from scipy.stats import norm
 
-from replirank.papers.ranknet2005 import tables as ranknet2005
-from replirank.papers.ranknet2005.draws import TRIALS
-from replirank.papers.ranknet2005.tables import FIGURES, TABLES
+from replirank.papers.common.tables import same_order
+from replirank.papers.ranknet2005.draws import trials
+from replirank.papers.ranknet2005.figures import FIGURES
+from replirank.papers.ranknet2005.tables import TABLES
 from replirank.pipeline.protocol import Protocol
 from replirank.reporting.evidence import Evidence
 from replirank.reporting.tables import markdown
@@ -29,7 +31,7 @@ DRAWS = 3
 def protocol(dataset: str) -> Protocol:
     return Protocol(
         paper="ranknet2005",
-        datasets=[dataset],
+        roles={"web": dataset},
         methods=METHODS,
         conventions={dataset: "burges"},
         select_by="ndcg@15",
@@ -47,7 +49,8 @@ def correct(trial, number: int) -> float:
 def draws(tmp_path_factory) -> Evidence:
     folder = tmp_path_factory.mktemp("draws")
     paths = []
-    for task, trials in TRIALS.items():
+    vectors = {table: PRINTED[table]["vectors"] for table in ("table1", "table2", "capacity")}
+    for task in ("net", "poly"):
         for number in range(1, DRAWS + 1):
             rows = [
                 {
@@ -64,12 +67,12 @@ def draws(tmp_path_factory) -> Evidence:
                     "epochs": 100,
                     "starts": number + 3,
                 }
-                for trial in trials
+                for trial in trials(task, vectors)
                 for split in ("train", "vali", "test")
             ]
             paths.append(folder / f"{task}_{number}.csv")
             pd.DataFrame(rows).to_csv(paths[-1], index=False)
-    return Evidence(protocol=protocol("mq2007"), paper=PAPER, config={}, needs=paths)
+    return Evidence(protocol=protocol("mq2007"), paper=PAPER, seed=1, flips=100, needs=paths)
 
 
 def on(origin: str, levels: dict[str, float], queries: int = 8) -> Evidence:
@@ -102,7 +105,9 @@ def on(origin: str, levels: dict[str, float], queries: int = 8) -> Evidence:
     return Evidence(
         protocol=protocol("set"),
         paper=PAPER,
-        config={"methods": {method: {"title": method.upper()} for method in METHODS}, "seed": 1},
+        seed=1,
+        flips=100,
+        titles={method: method.upper() for method in METHODS},
         metrics=pd.DataFrame(rows),
         cards={"set": {"title": "Set", "origin": origin, "folds": folds, "note": ""}},
         choices={("set", method): trained[method == "oap_bpm"] for method in METHODS},
@@ -161,7 +166,7 @@ def test_capacity_says_in_how_many_draws_nothing_was_wrong(draws):
 
 
 def test_one_draw_has_no_spread(draws):
-    one = Evidence(protocol=draws.protocol, paper=PAPER, config={}, needs=[draws.needs[0], draws.needs[DRAWS]])
+    one = Evidence(protocol=draws.protocol, paper=PAPER, seed=1, flips=100, needs=[draws.needs[0], draws.needs[DRAWS]])
     table = TABLES["table1"](ENTRY, one)
     assert table.frame["sd"].isna().all()
     assert "over 1 draws" in table.notes[0]
@@ -240,12 +245,9 @@ def test_simulated_data_has_nothing_of_the_paper_beside_it(kind):
 def test_a_run_of_fewer_methods_has_its_tables(kind):
     levels = {"prank": 0.4, "rankprop": 0.6}
     whole = on("real", levels)
-    few = Evidence(
-        protocol=Protocol(**{**vars(whole.protocol), "methods": list(levels)}),
-        paper=PAPER,
-        config=whole.config,
-        metrics=whole.metrics,
-        cards=whole.cards,
+    few = replace(
+        whole,
+        protocol=replace(whole.protocol, methods=list(levels)),
         choices={("set", "prank"): whole.choices["set", "prank"]},
     )
     table = TABLES[kind](ENTRY, few)
@@ -253,11 +255,6 @@ def test_a_run_of_fewer_methods_has_its_tables(kind):
     assert markdown(table).startswith("# T: Set")
     if kind == "table4":
         assert "1 of 1 pairs" in table.notes[-1]
-
-
-def test_every_entry_of_the_yaml_has_its_maker():
-    assert {entry["kind"] for entry in PAPER["tables"].values()} <= set(TABLES)
-    assert {entry["kind"] for entry in PAPER["figures"].values()} <= set(FIGURES)
 
 
 def test_what_is_made_of_draws_asks_for_the_tasks_it_needs():
@@ -325,4 +322,17 @@ def test_the_printed_numbers_agree_with_the_papers_own_arithmetic():
 
 
 def test_same_order_leaves_out_what_was_not_run():
-    assert ranknet2005.same_order({"prank": 0.4}, {"prank": 0.4, "rankprop": 0.5}) == (0, 0)
+    assert same_order({"prank": 0.4}, {"prank": 0.4, "rankprop": 0.5}) == (0, 0)
+
+
+def test_a_system_that_does_not_support_the_data_has_dashes_and_no_place():
+    levels = {method: level for method, level in PAPERS_ORDER.items() if method != "ranknet_linear"}
+    given = replace(on("real", levels), unsupported={("set", "ranknet_linear"): "too many pairs"})
+    table = TABLES["table4"](ENTRY, given)
+    frame = table.frame.set_index("system")
+    assert frame.loc["RANKNET_LINEAR", ["validation", "test", "test ±", "place"]].isna().all()
+    assert frame["place"].drop("RANKNET_LINEAR").tolist() == [5, 4, 3, 2, 1]
+    assert "10 of 10 pairs of systems" in table.notes[-1]
+    assert "RANKNET_LINEAR on Set: too many pairs." in table.notes
+    assert TABLES["table5"](ENTRY, given).frame["training"].isna().tolist() == [True, False]
+    assert TABLES["wilcoxon"](ENTRY, given).frame.empty

@@ -12,14 +12,15 @@ from replirank.data.pairs import pair_counts
 from replirank.methods.bm25 import BM25
 from replirank.methods.regression import Regression
 from replirank.metrics.per_query import Judge
-from replirank.papers.frank2007.sizes import ALL, TWELFTHS, draw, sizes, subset
+from replirank.papers.frank2007.sizes import ALL, draw, sizes, subset
 
+TWELFTHS = [1, 2, 4, 8]
 DATASET = simulate.letor(60, 8, 5, {0: 0.6, 1: 0.25, 2: 0.15}, folds=5, seed=1)
 
 
 def run(method, number: int, names=("set", "method")):
     settings = {"grid": None, "convention": "burges", "select_by": "ndcg@10", "seed": 3}
-    return draw(DATASET, method, number, **settings, names=names, report=lambda text: None)
+    return draw(DATASET, method, number, TWELFTHS, **settings, names=names, report=lambda text: None)
 
 
 def test_so_many_twelfths_of_the_training_queries_and_the_rest_as_it_was():

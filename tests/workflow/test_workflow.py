@@ -184,7 +184,7 @@ def test_two_runs_at_once_in_one_folder_are_still_refused(snakemake, tmp_path):
     [
         ({"papers": {"letor": {"methods": ["ranksvm", "ranksmv"]}}}, "unknown method 'ranksmv'"),
         ({"papers": {"letor": {"datasets": ["ohsumd"]}}}, "unknown data set 'ohsumd'"),
-        ({"papers": {"letor": {"datasets": [["mq2007", "wbe"]]}}}, "unknown data set 'wbe'"),
+        ({"papers": {"frank2007": {"datasets": {"web": ["mq2007", "wbe"]}}}}, "unknown data set 'wbe'"),
         ({"run": ["lettor"]}, "unknown paper 'lettor'"),
         ({"sede": 3}, "'sede' was unexpected"),
         ({"papers": {"letor": {"select_by": "ndgc@10"}}}, "config.yaml: unknown metric 'ndgc@10'"),

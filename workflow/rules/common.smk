@@ -1,9 +1,11 @@
 # What the rules share: where things are, and what the config means. No work is done here.
 
+import itertools
 import sys
 from pathlib import Path
 
 import yaml
+from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
 ROOT = Path(workflow.basedir)
@@ -14,7 +16,7 @@ from replirank.data.find import Catalogue, find_source, homes
 from replirank.data.specs import SPECS
 from replirank.errors import ReplirankError
 from replirank.pipeline.jobs import release_stale_locks, set_environment
-from replirank.pipeline.protocol import check_metric_names, named, resolve
+from replirank.pipeline.protocol import alternatives, check_metric_names, resolve
 from replirank.pipeline.fingerprint import fingerprint
 
 set_environment(ROOT)
@@ -32,8 +34,11 @@ PAPERS = {
     path.parent.name: yaml.safe_load(path.read_text())
     for path in sorted((ROOT / "src/replirank/papers").glob("*/paper.yaml"))
 }
-for paper in PAPERS.values():
-    validate(paper, str(ROOT / "workflow/schemas/paper.schema.yaml"))
+for name, paper in PAPERS.items():
+    try:
+        validate(paper, str(ROOT / "workflow/schemas/paper.schema.yaml"))
+    except WorkflowError as error:
+        raise ReplirankError(str(error), path=f"src/replirank/papers/{name}/paper.yaml", remedy="correct this entry")
 
 
 def check_names(kind, used, known, remedy):
@@ -51,7 +56,8 @@ check_names("paper", config["papers"], PAPERS, "see src/replirank/papers")
 check_metric_names(config, PAPERS)
 check_names("paper", config["run"], config["papers"], "give it an entry under papers")
 for entry in config["papers"].values():
-    check_names("data set", named(entry), config["datasets"], "give it an entry under datasets")
+    for datasets in alternatives(entry).values():
+        check_names("data set", datasets, config["datasets"], "give it an entry under datasets")
     check_names("method", entry["methods"], config["methods"], "give it an entry under methods")
 for method in METHOD_RULES:
     if method in config["methods"] and "title" not in config["methods"][method]:
@@ -73,13 +79,9 @@ RUN_DATASETS = list(dict.fromkeys(dataset for paper in config["run"] for dataset
 
 
 def outputs_of(paper, part):
-    """The paper's tables or figures that can be made: not those of a data set that is not run."""
-    protocol = PROTOCOLS[paper]
-    return [
-        name
-        for name, entry in PAPERS[paper].get(part, {}).items()
-        if entry.get("dataset") in (None, *protocol.datasets)
-    ]
+    """The paper's tables or figures that can be made: not those whose role has no data set."""
+    entries = PAPERS[paper].get(part, {}).items()
+    return [name for name, entry in entries if entry.get("role") in (None, *PROTOCOLS[paper].roles)]
 
 
 def paper_outputs():
@@ -94,6 +96,25 @@ def paper_outputs():
     return outputs
 
 
+def kept_by_training(paper, output):
+    """The files that training keeps under this name (choices, history), of all methods on all data sets.
+
+    A method's own rule, which has the method's name, may have such an output or not.
+    """
+    protocol, files = PROTOCOLS[paper], []
+    for dataset, method in itertools.product(protocol.datasets, protocol.methods):
+        trained_by = getattr(rules, method if method in METHOD_RULES else "train")
+        if pattern := trained_by.output.get(output):
+            files += expand(pattern, paper=paper, dataset=dataset, method=method)
+    return files
+
+
+def titles_of(paper):
+    """The titles that config.yaml gives to the paper's methods."""
+    settings = {method: config["methods"][method] for method in PROTOCOLS[paper].methods}
+    return {method: setting["title"] for method, setting in settings.items() if "title" in setting}
+
+
 def evidence(part):
     """What a paper's tables or figures are made from."""
 
@@ -105,14 +126,12 @@ def evidence(part):
             stated["needs"] = expand(entry["needs"], draw=range(1, protocol.draws + 1))
             if not entry.get("and_results"):
                 return stated
-        trained = [method for method in protocol.methods if method not in METHOD_RULES]
-        runs = expand("{paper}/{dataset}/{method}", paper=paper, dataset=protocol.datasets, method=trained)
         return {
             **stated,
             "metrics": f"results/metrics/{paper}.parquet",
             "cards": expand("results/data/{dataset}/card.json", dataset=protocol.datasets),
-            "choices": expand("results/choices/{run}.json", run=runs),
-            "history": expand("results/history/{run}.csv", run=runs),
+            "choices": kept_by_training(paper, "choices"),
+            "history": kept_by_training(paper, "history"),
         }
 
     return files
@@ -121,5 +140,5 @@ def evidence(part):
 wildcard_constraints:
     dataset="|".join(SPECS),
     method=r"[a-z0-9_]+",
-    paper=r"[a-z0-9]+",
+    paper="|".join(PAPERS),
     name=r"[a-z0-9_]+",

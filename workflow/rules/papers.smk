@@ -1,4 +1,5 @@
-# The tables and figures of each paper, from the tidy frame. What there is to make stands in src/replirank/papers/<paper>/paper.yaml.
+# The tables and figures of each paper, from the tidy frame. What there is to make stands in the paper's own
+# src/replirank/papers/<paper>/paper.yaml. A change in config.yaml makes again only what it concerns.
 
 
 rule table:
@@ -16,9 +17,13 @@ rule table:
     conda:
         ENVIRONMENT
     params:
-        code=lambda wildcards: fingerprint(f"replirank.papers.{wildcards.paper}.tables", "replirank.reporting.tables"),
+        code=lambda wildcards: fingerprint(
+            f"replirank.papers.{wildcards.paper}.tables", "replirank.papers.common.tables"
+        ),
         protocol=lambda wildcards: vars(PROTOCOLS[wildcards.paper]),
-        config=config,
+        titles=lambda wildcards: titles_of(wildcards.paper),
+        seed=config["seed"],
+        flips=config["flips"],
     script:
         "../scripts/table.py"
 
@@ -36,8 +41,12 @@ rule figure:
     conda:
         ENVIRONMENT
     params:
-        code=lambda wildcards: fingerprint(f"replirank.papers.{wildcards.paper}.tables", "replirank.reporting.tables"),
+        code=lambda wildcards: fingerprint(
+            f"replirank.papers.{wildcards.paper}.figures", "replirank.papers.common.figures"
+        ),
         protocol=lambda wildcards: vars(PROTOCOLS[wildcards.paper]),
-        config=config,
+        titles=lambda wildcards: titles_of(wildcards.paper),
+        seed=config["seed"],
+        flips=config["flips"],
     script:
         "../scripts/figure.py"

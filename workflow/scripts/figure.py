@@ -6,12 +6,17 @@ from replirank.pipeline.jobs import job
 from replirank.pipeline.protocol import Protocol
 from replirank.reporting.evidence import Evidence
 
-paper, name = snakemake.wildcards.paper, snakemake.wildcards.name
+paper, name, params = snakemake.wildcards.paper, snakemake.wildcards.name, snakemake.params
 with job(f"figure {paper}/{name}", snakemake.log[0]):
-    protocol = Protocol(**snakemake.params.protocol)
-    evidence = Evidence.read(dict(snakemake.input.items()), protocol=protocol, config=snakemake.params.config)
+    evidence = Evidence.read(
+        dict(snakemake.input.items()),
+        protocol=Protocol(**params.protocol),
+        titles=params.titles,
+        seed=params.seed,
+        flips=params.flips,
+    )
     entry = evidence.paper["figures"][name]
-    figure = papers.maker(paper, "FIGURES", entry["kind"])(entry, evidence)
+    figure = papers.maker(paper, "figures", entry.get("kind", name))(entry, evidence)
     figure.suptitle(entry["title"])
     with atomic_write(snakemake.output.pdf) as temporary:
         # Without a date, so that the same results give the same file.

@@ -6,12 +6,17 @@ from replirank.pipeline.protocol import Protocol
 from replirank.reporting import tables
 from replirank.reporting.evidence import Evidence
 
-paper, name = snakemake.wildcards.paper, snakemake.wildcards.name
+paper, name, params = snakemake.wildcards.paper, snakemake.wildcards.name, snakemake.params
 with job(f"table {paper}/{name}", snakemake.log[0]):
-    protocol = Protocol(**snakemake.params.protocol)
-    evidence = Evidence.read(dict(snakemake.input.items()), protocol=protocol, config=snakemake.params.config)
+    evidence = Evidence.read(
+        dict(snakemake.input.items()),
+        protocol=Protocol(**params.protocol),
+        titles=params.titles,
+        seed=params.seed,
+        flips=params.flips,
+    )
     entry = evidence.paper["tables"][name]
-    table = papers.maker(paper, "TABLES", entry["kind"])(entry, evidence)
+    table = papers.maker(paper, "tables", entry.get("kind", name))(entry, evidence)
     tables.write_csv(snakemake.output.csv, table)
     tables.write_markdown(snakemake.output.md, table)
     tables.write_latex(snakemake.output.tex, table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,42 +13,54 @@ from replirank.metrics.registry import parse
 @dataclass(frozen=True)
 class Protocol:
     paper: str
-    datasets: Sequence[str]
+    roles: Mapping[str, str]  # what a data set is to the paper ("web") -> the data set that is run ("mq2007")
     methods: Sequence[str]
     conventions: Mapping[str, str]  # of each data set: what chooses on validation and what tables state
     select_by: str  # the validation metric that chooses
     splits: Sequence[str]  # whose scores are kept and evaluated
     draws: int  # of what a paper draws at random, where it does
 
+    @property
+    def datasets(self) -> list[str]:
+        """Those of all roles, each once, in the order of config.yaml."""
+        return list(dict.fromkeys(self.roles.values()))
 
-def resolve(config: Mapping[str, Any], paper: str, at_hand: Callable[[str], bool]) -> Protocol:
-    """The paper's entry with one data set in the place of alternatives."""
+
+def resolve(config: Mapping[str, Any], paper: str, found: Callable[[str], bool]) -> Protocol:
+    """The paper's entry with one data set for each role. `found` says whether a data set is on this machine."""
     entry = config["papers"][paper]
-    datasets = [first_at_hand(_alternatives(one), at_hand) for one in entry["datasets"]]
+    roles = {
+        role: next((name for name in names if at_hand(config, name, found)), names[-1])
+        for role, names in alternatives(entry).items()
+    }
     return Protocol(
         paper=paper,
-        datasets=datasets,
+        roles=roles,
         methods=list(entry["methods"]),
-        conventions={name: entry.get("convention", config["datasets"][name]["convention"]) for name in datasets},
+        conventions={name: entry.get("convention", config["datasets"][name]["convention"]) for name in roles.values()},
         select_by=entry["select_by"],
         splits=list(entry["splits"]),
         draws=entry["draws"],
     )
 
 
-def first_at_hand(alternatives: Sequence[str], at_hand: Callable[[str], bool]) -> str:
-    """The first data set that need not be simulated; the last where all would be.
+def alternatives(entry: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The data sets that may fill each role of a paper's entry. In a plain list each data set is its own role.
 
-    >>> first_at_hand(["mq2007", "web"], {"mq2007"}.__contains__), first_at_hand(["mq2007", "web"], set().__contains__)
-    ('mq2007', 'web')
+    >>> alternatives({"datasets": {"web": ["mq2007", "web"], "trec": "td2003_30"}})
+    {'web': ['mq2007', 'web'], 'trec': ['td2003_30']}
+    >>> alternatives({"datasets": ["ohsumed", "mq2008"]})
+    {'ohsumed': ['ohsumed'], 'mq2008': ['mq2008']}
     """
-    return next(filter(at_hand, alternatives), alternatives[-1])
+    datasets = entry["datasets"]
+    if not isinstance(datasets, Mapping):
+        datasets = {name: name for name in datasets}
+    return {role: [names] if isinstance(names, str) else list(names) for role, names in datasets.items()}
 
 
-def named(entry: Mapping[str, Any]) -> Iterator[str]:
-    """Every data set that a paper's entry names, the alternatives too."""
-    for one in entry["datasets"]:
-        yield from _alternatives(one)
+def at_hand(config: Mapping[str, Any], dataset: str, found: Callable[[str], bool]) -> bool:
+    """Whether a data set need not be simulated: it is found, or config.yaml has an address to download it from."""
+    return not config["always_simulate"] and (found(dataset) or bool(config["datasets"][dataset]["download"]))
 
 
 def check_metric_names(config: Mapping[str, Any], papers: Mapping[str, Mapping[str, Any]]) -> None:
@@ -71,7 +83,3 @@ def check_metric_names(config: Mapping[str, Any], papers: Mapping[str, Mapping[s
             metrics += table.get("metrics", []) + ([table["metric"]] if "metric" in table else [])
         for metric in metrics:
             parse(metric, path=path)
-
-
-def _alternatives(one: str | Sequence[str]) -> Sequence[str]:
-    return [one] if isinstance(one, str) else one

@@ -29,44 +29,67 @@ class Evidence:
 
     protocol: Protocol
     paper: Mapping[str, Any]  # src/replirank/papers/<paper>/paper.yaml
-    config: Mapping[str, Any]
+    seed: int
+    flips: int  # sign flips of the randomization tests
+    titles: Mapping[str, str] = field(default_factory=dict)  # of methods
     metrics: pd.DataFrame = field(default_factory=pd.DataFrame)
     cards: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    titles: Mapping[str, str] = field(default_factory=dict)  # the methods' own
     choices: Mapping[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)  # (dataset, method) -> folds
     history: Mapping[tuple[str, str], pd.DataFrame] = field(default_factory=dict)
+    unsupported: Mapping[tuple[str, str], str] = field(default_factory=dict)  # (dataset, method) -> the reason
     needs: Sequence[Path] = ()
 
     @classmethod
-    def read(cls, files: Mapping[str, Any], *, protocol: Protocol, config: Mapping[str, Any]) -> Evidence:
-        """`files` are those of a rule's input: paper; needs, or metrics, cards, choices and history, or all."""
-        stated = {"protocol": protocol, "config": config, "paper": yaml.safe_load(Path(files["paper"]).read_text())}
+    def read(
+        cls, files: Mapping[str, Any], *, protocol: Protocol, titles: Mapping[str, str], seed: int, flips: int
+    ) -> Evidence:
+        """`files` are those of a rule's input: paper; needs, or metrics, cards, choices and history, or all.
+
+        `titles` are config.yaml's, which stand before the methods' own.
+        """
+        stated = {"protocol": protocol, "seed": seed, "flips": flips}
+        stated["paper"] = yaml.safe_load(Path(files["paper"]).read_text())
         stated["needs"] = [Path(path) for path in files.get("needs", ())]
         if "metrics" not in files:
-            return cls(**stated)
+            return cls(**stated, titles=titles)
         cards = [json.loads(Path(path).read_text()) for path in files["cards"]]
         choices = {_run(path): json.loads(Path(path).read_text()) for path in files["choices"]}
         histories = {_run(path): pd.read_csv(path) for path in files["history"]}
         return cls(
             **stated,
+            titles={**{method: choice["title"] for (_, method), choice in choices.items()}, **titles},
             metrics=pd.read_parquet(files["metrics"]),
             cards={card["id"]: card for card in cards},
-            titles={method: choice["title"] for (_, method), choice in choices.items()},
-            choices={run: choice["folds"] for run, choice in choices.items()},
+            choices={run: choice["folds"] for run, choice in choices.items() if "unsupported" not in choice},
             history={run: frame for run, frame in histories.items() if len(frame)},
+            unsupported={run: choice["unsupported"] for run, choice in choices.items() if "unsupported" in choice},
         )
 
     @property
     def datasets(self) -> list[str]:
-        return list(self.protocol.datasets)
+        return self.protocol.datasets
+
+    def dataset(self, role: str) -> str:
+        """The data set in this role of the paper's protocol."""
+        if role not in self.protocol.roles:
+            raise ReplirankError(
+                f"{self.protocol.paper} was run without a data set in the role {role!r}",
+                path="config.yaml",
+                remedy=f"give it one under papers: {self.protocol.paper}: datasets:",
+            )
+        return self.protocol.roles[role]
 
     @property
     def methods(self) -> list[str]:
         return list(self.protocol.methods)
 
+    def supported(self, dataset: str) -> list[str]:
+        """The methods that could be trained on this data set."""
+        return [method for method in self.methods if (dataset, method) not in self.unsupported]
+
     def title(self, method: str) -> str:
-        """A method's name for people: config.yaml's, or the method's own."""
-        return self.config["methods"][method].get("title") or self.titles[method]
+        """A method's name for people."""
+        return self.titles[method]
 
     def label(self, dataset: str) -> str:
         """A data set's name for people. Simulated data never passes for real."""
@@ -91,8 +114,9 @@ class Evidence:
         return rows
 
     def means(self, dataset: str, columns: list[str], split: str = "test") -> pd.DataFrame:
-        """The mean over queries, then over folds, for each method."""
-        return fold_mean(self.rows(dataset, split), columns, ["method"]).loc[self.methods]
+        """The mean over queries, then over folds, for each method; NaN for one that does not support the data set."""
+        means = fold_mean(self.rows(dataset, split), columns, ["method"])
+        return means.loc[self.supported(dataset)].reindex(self.methods)
 
     def notes(self, datasets: Iterable[str]) -> list[str]:
         """What must stand under everything that is made from these data sets."""
@@ -108,6 +132,9 @@ class Evidence:
                 notes.append(f"{card['title']}: rebuilt from copies, not the original bytes (docs/deviations.md).")
             if card["note"]:
                 notes.append(f"{card['title']}: {card['note']}.")
+            for method in self.methods:
+                if (dataset, method) in self.unsupported:
+                    notes.append(f"{self.title(method)} on {card['title']}: {self.unsupported[dataset, method]}.")
         return notes
 
 

@@ -6,17 +6,14 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from replirank.errors import ReplirankError
 from replirank.evaluation import stats
 from replirank.metrics.conventions import convention
-from replirank.papers import common
-from replirank.papers.common import COLOURS, Entry, by_step, shown
+from replirank.metrics.registry import shown
+from replirank.papers.common import Entry
 from replirank.reporting.evidence import Evidence
 from replirank.reporting.tables import Table
 from replirank.seeds import derive
@@ -25,14 +22,6 @@ LOSSES = {"cosine": "cosine", "cross_entropy": "cross entropy", "squared": "squa
 METRICS = ("ndcg@1", "ndcg@5", "ndcg@10")
 SIGNIFICANT = 0.05  # "Results achieving p < 0.05 are reported as significant" (section 6.1)
 VERDICTS = ("better", "same", "worse")
-
-# The paper's own greys; the hatch tells the bars apart where a printer does not.
-BARS = {
-    "linear": {"color": "#555555"},
-    "Bayes-optimal": {"color": "#dddddd", "hatch": "////", "edgecolor": "#555555", "linewidth": 0.5},
-}
-MARKS = {"better": "+", "worse": "\N{MINUS SIGN}"}
-SIMULATED_GROUND = "#fbf1dc"
 
 
 def by_origin(evidence: Evidence) -> dict[str, list[str]]:
@@ -61,18 +50,22 @@ def duels(evidence: Evidence) -> dict[str, tuple[str, str]]:
 
 
 def compare(evidence: Evidence, pairs: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
-    """Each pair (before, after) on each data set in each metric: one case each, as in the paper's 63."""
+    """Each pair (before, after) on each data set in each metric: one case each, as in the paper's 63.
+
+    A data set that one of the two does not support makes no cases.
+    """
     cases = []
     for dataset in in_order(evidence):
         columns = {metric: f"{evidence.convention(dataset)}.{metric}" for metric in METRICS}
         means = evidence.means(dataset, list(columns.values()))
         queries = evidence.rows(dataset).pivot(index=["fold", "query"], columns="method", values=list(columns.values()))
-        for (name, (before, after)), (metric, column) in itertools.product(pairs.items(), columns.items()):
+        here = {name: pair for name, pair in pairs.items() if set(pair) <= set(evidence.supported(dataset))}
+        for (name, (before, after)), (metric, column) in itertools.product(here.items(), columns.items()):
             test = stats.randomization(
                 queries[column, after].to_numpy(),
                 queries[column, before].to_numpy(),
-                seed=derive(evidence.config["seed"], "bayesopt2010", dataset, name, metric),
-                flips=evidence.config["flips"],
+                seed=derive(evidence.seed, "bayesopt2010", dataset, name, metric),
+                flips=evidence.flips,
             )
             old, new = float(means.loc[before, column]), float(means.loc[after, column])
             cases.append(
@@ -88,7 +81,8 @@ def compare(evidence: Evidence, pairs: Mapping[str, tuple[str, str]]) -> pd.Data
                     "verdict": verdict(test),
                 }
             )
-    return pd.DataFrame(cases)
+    columns = ["dataset", "pair", "metric", "queries", "before", "after", "change", "p", "verdict"]
+    return pd.DataFrame(cases, columns=columns)
 
 
 def verdict(test: stats.PairedTest) -> str:
@@ -135,13 +129,16 @@ def table1(entry: Entry, evidence: Evidence) -> Table:
     for name, datasets, published in groups:
         head = {"data set": name, "data": _origins(evidence, datasets)}
         these = cases[cases["dataset"].isin(datasets)]
-        rows += [{**head, "loss": LOSSES[loss], **tally(these[these["pair"] == loss])} for loss in pairs]
+        if these.empty:
+            continue
+        run = [loss for loss in pairs if loss in set(these["pair"])]
+        rows += [{**head, "loss": LOSSES[loss], **tally(these[these["pair"] == loss])} for loss in run]
         # The paper counts all losses together, so only that row has something beside it.
         beside = {f"{column} published": value for column, value in published.items()}
         rows.append({**head, "loss": "all", **tally(these), **beside})
     notes = [*_notes(evidence, cases), *evidence.notes(in_order(evidence))]
     if comparable:
-        notes.append(_what_is_comparable(printed, comparable, evidence))
+        notes.append(_what_is_comparable(comparable, evidence))
     signed = ["average change %", "average change % published", "average change % difference"]
     return Table(entry["title"], _beside_published(pd.DataFrame(rows)), notes, decimals=1, signed=signed)
 
@@ -164,10 +161,12 @@ def _beside_published(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[columns]
 
 
-def _what_is_comparable(printed: Mapping[str, Any], comparable: list[str], evidence: Evidence) -> str:
+def _what_is_comparable(comparable: list[str], evidence: Evidence) -> str:
+    source, printed = (evidence.paper["printed"][name] for name in ("source", "table1"))
     names = ", ".join(evidence.cards[dataset]["title"] for dataset in comparable)
     count, total = len(printed["datasets"]), printed["total"]
-    text = f"Published: {printed['source']}, whose {count} data sets have {sum(total[v] for v in VERDICTS)} cases. "
+    cases = sum(total[verdict] for verdict in VERDICTS)
+    text = f"Published: {source}, Table 1, whose {count} data sets have {cases} cases. "
     if len(comparable) == count:
         return text + "None of them is simulated here; the paper's total stands beside the total of just these."
     return (
@@ -183,7 +182,7 @@ def _notes(evidence: Evidence, cases: pd.DataFrame) -> list[str]:
         users.setdefault(evidence.convention(dataset), []).append(evidence.cards[dataset]["title"])
     notes = [
         "p: two-sided randomization test over all test queries of the folds, "
-        f"{evidence.config['flips']:,} sign flips. Better and worse: p < {SIGNIFICANT:g}; same: all others.",
+        f"{evidence.flips:,} sign flips. Better and worse: p < {SIGNIFICANT:g}; same: all others.",
         "p is not corrected for the number of tests, and the paper mentions no correction: if nothing differed, about "
         f"{len(cases) * SIGNIFICANT:.1f} of these {len(cases)} cases would be significant by chance.",
         "Change: of the mean over folds, relative to the baseline, in %; average change: the mean over cases.",
@@ -251,95 +250,4 @@ def methods_table(entry: Entry, evidence: Evidence) -> Table:
     return Table(entry["title"], pd.DataFrame(rows), notes, signed=signed)
 
 
-def figure1(entry: Entry, evidence: Evidence) -> Figure:
-    """Figure 1: a pair of bars for each case; a data set has one panel here, and in the paper one for each loss."""
-    pairs, datasets = duels(evidence), in_order(evidence)
-    cases = compare(evidence, pairs)
-    rows = -(-len(datasets) // 2)
-    figure, axes = plt.subplots(rows, 2, figsize=(7.2, 1.55 * rows + 0.8), squeeze=False, layout="constrained")
-    for unused in axes.flat[len(datasets) :]:
-        unused.set_axis_off()
-    for axis, dataset in zip(axes.flat, datasets, strict=False):
-        _bars(axis, cases[cases["dataset"] == dataset])
-        axis.set_title(f"{evidence.label(dataset)}: NDCG, {evidence.convention(dataset)}", fontsize=8)
-        if evidence.origin(dataset) == "simulated":
-            axis.set_facecolor(SIMULATED_GROUND)
-    bars, names = axes[0, 0].get_legend_handles_labels()
-    marks = [Line2D([], [], color="black", marker=f"${mark}$", linestyle="") for mark in MARKS.values()]
-    names += [f"significantly {name} (p < {SIGNIFICANT:g})" for name in MARKS]
-    figure.legend([*bars, *marks], names, loc="outside lower center", ncols=4)
-    return figure
-
-
-def _bars(axis: Any, cases: pd.DataFrame) -> None:
-    """A pair of bars for each metric, loss after loss, with a mark over those that differ significantly."""
-    number = np.arange(len(cases))
-    places = number + 0.6 * (number // len(METRICS))  # a gap between losses
-    for offset, name, column in ((-0.2, "linear", "before"), (0.2, "Bayes-optimal", "after")):
-        axis.bar(places + offset, cases[column], width=0.4, label=name, **BARS[name])
-    for place, case in zip(places, cases.itertuples(), strict=True):
-        axis.annotate(
-            MARKS.get(case.verdict, ""),
-            (place, max(case.before, case.after)),
-            xytext=(0, 1),
-            textcoords="offset points",
-            ha="center",
-            weight="bold",
-        )
-    names = [metric.removeprefix("ndcg") + "\n" for metric in cases["metric"]]
-    for middle in range(len(METRICS) // 2, len(cases), len(METRICS)):  # a loss is named once, under its metrics
-        names[middle] += LOSSES[cases["pair"].iloc[middle]]
-    axis.set_xticks(places, names, fontsize=7)
-    axis.tick_params(axis="x", length=0)
-    axis.grid(False, axis="x")
-    axis.set_axisbelow(True)
-    axis.margins(y=0.18)
-
-
-def mean_curves(entry: Entry, evidence: Evidence) -> Figure:
-    """Training loss and validation metric by epoch, means over the folds' chosen grid points, for many data sets.
-
-    Losses of different kinds share no unit, and cross entropy's depends on the chosen alpha: each is shown relative to
-    its own first epoch.
-    """
-    datasets = [d for d in in_order(evidence) if any(dataset == d for dataset, _ in evidence.history)]
-    if not datasets:
-        return common.curves_figure(entry, evidence)  # which says that there is nothing to draw
-    trained = [m for m in evidence.methods if any(method == m for _, method in evidence.history)]
-    looks = {method: _look(method) for method in trained}
-    size = (7.2, 1.6 * -(-len(datasets) // 2) + 1.2)
-    figure, axes = plt.subplots(-(-len(datasets) // 2), 4, figsize=size, squeeze=False, layout="constrained")
-    for unused in axes.flat[2 * len(datasets) :]:
-        unused.set_axis_off()
-    for dataset, left, right in zip(datasets, axes.flat[::2], axes.flat[1::2], strict=False):
-        for method in trained:
-            if (dataset, method) in evidence.history:
-                history = evidence.history[dataset, method]
-                losses, validation = (by_step(history, column) for column in ("loss", "validation"))
-                left.plot((losses / losses.iloc[0]).mean(axis=1), **looks[method])
-                right.plot(validation.mean(axis=1), **looks[method])
-        left.set_title(f"{evidence.label(dataset)}\nloss / first epoch's", fontsize=7.5)
-        right.set_title(f"{evidence.label(dataset)}\nvalidation {shown(evidence.protocol.select_by)}", fontsize=7.5)
-        for axis in (left, right):
-            axis.set_xlabel("epoch", fontsize=7)
-            axis.tick_params(labelsize=7)
-            if evidence.origin(dataset) == "simulated":
-                axis.set_facecolor(SIMULATED_GROUND)
-    handles = [Line2D([], [], **look) for look in looks.values()]
-    figure.legend(handles, [evidence.title(method) for method in trained], loc="outside lower center", ncols=3)
-    return figure
-
-
-def _look(method: str) -> dict[str, Any]:
-    """Colour for the loss, dash for the ranking function; in grey the losses differ by width too."""
-    number = next((n for n, loss in enumerate(LOSSES) if method.startswith(loss)), len(LOSSES))
-    return {
-        "color": COLOURS[number],
-        "linestyle": "--" if method.endswith("_linear") else "-",
-        "linewidth": 0.7 + 0.5 * number,
-        "antialiased": False,  # more than halves the PNG; the PDF does not know the difference
-    }
-
-
-TABLES = {**common.TABLES, "table1": table1, "methods": methods_table, "cases": cases_table}
-FIGURES = {**common.FIGURES, "figure1": figure1, "mean_curves": mean_curves}
+TABLES = {"table1": table1, "methods": methods_table, "cases": cases_table}

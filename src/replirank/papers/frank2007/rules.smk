@@ -3,7 +3,7 @@
 
 rule training_size:
     input:
-        arrays=lambda wildcards: f"results/data/{PROTOCOLS['frank2007'].datasets[0]}/arrays.npz",
+        arrays=lambda wildcards: f"results/data/{PROTOCOLS['frank2007'].roles['web']}/arrays.npz",
     output:
         csv="results/frank2007/sizes/{method}_{draw}.csv",
     log:
@@ -15,12 +15,11 @@ rule training_size:
     conda:
         ENVIRONMENT
     params:
-        code=lambda wildcards: fingerprint(
-            "replirank.papers.frank2007.sizes", f"replirank.methods.{wildcards.method}"
-        ),
-        dataset=lambda wildcards: PROTOCOLS["frank2007"].datasets[0],
+        code=lambda wildcards: fingerprint("replirank.papers.frank2007.sizes", f"replirank.methods.{wildcards.method}"),
+        queries=[size["queries"] for size in PAPERS["frank2007"]["printed"]["table5"]],
+        dataset=lambda wildcards: PROTOCOLS["frank2007"].roles["web"],
         grid=lambda wildcards: config["methods"][wildcards.method]["grid"],
-        convention=lambda wildcards: PROTOCOLS["frank2007"].conventions[PROTOCOLS["frank2007"].datasets[0]],
+        convention=lambda wildcards: PROTOCOLS["frank2007"].conventions[PROTOCOLS["frank2007"].roles["web"]],
         select_by=lambda wildcards: PROTOCOLS["frank2007"].select_by,
         seed=config["seed"],
     script:

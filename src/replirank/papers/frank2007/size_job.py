@@ -3,7 +3,7 @@
 from replirank import methods
 from replirank.atomic import atomic_write
 from replirank.data import arrays
-from replirank.papers.frank2007.sizes import draw
+from replirank.papers.frank2007.sizes import draw, smaller_sizes
 from replirank.pipeline.jobs import job
 
 wildcards, params = snakemake.wildcards, snakemake.params
@@ -12,6 +12,7 @@ with job(f"{wildcards.method}, draw {wildcards.draw} of training sizes", snakema
         arrays.load(snakemake.input.arrays),
         methods.find(wildcards.method),
         int(wildcards.draw),
+        smaller_sizes(params.queries),
         grid=params.grid,
         convention=params.convention,
         select_by=params.select_by,

@@ -1,7 +1,7 @@
 """frank2007, section 4.4.4: how much does a method gain from more training queries?
 
-A draw puts the training queries of each fold into a random order and takes the first 1, 2, 4 and 8 twelfths of them,
-the same for every method. Validation and test queries stay as they are. All twelfths are the usual results.
+A draw puts the training queries of each fold into a random order and takes the first so many twelfths of them, the
+same for every method. Validation and test queries stay as they are. All twelfths are the usual results.
 """
 
 from __future__ import annotations
@@ -21,14 +21,24 @@ from replirank.metrics.registry import column_of
 from replirank.seeds import derive
 from replirank.training import train
 
-TWELFTHS = (1, 2, 4, 8)
 ALL = 12
+
+
+def smaller_sizes(queries: Sequence[int]) -> list[int]:
+    """The training sizes that the paper printed, in twelfths of the last and largest, which is left out.
+
+    >>> smaller_sizes([1000, 4000, 12_000])
+    [1, 4]
+    """
+    *smaller, full = queries
+    return [ALL * size // full for size in smaller]
 
 
 def draw(
     dataset: Dataset,
     method: type[Method],
     number: int,
+    parts: Sequence[int],  # the training sizes, in twelfths
     *,
     grid: Mapping[str, Sequence] | None,
     convention: str,
@@ -39,11 +49,11 @@ def draw(
 ) -> pd.DataFrame:
     """One method on one draw: a row for each size and fold, with the metric `select_by` of the test queries.
 
-    The full size is there with its numbers only: it is not trained again.
+    The full size has its counts only: it is not trained again.
     """
     place = {"method": names[1], "draw": number}
     rows = []
-    for twelfths in TWELFTHS:
+    for twelfths in parts:
         smaller = subset(dataset, twelfths, seed=derive(seed, "training sizes", names[0], number))
         trained = train(
             smaller,

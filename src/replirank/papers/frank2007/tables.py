@@ -2,49 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from replirank.data.columns import FRANK_FEATURES
 from replirank.evaluation import stats
-from replirank.losses.pairwise import pair_cost, pair_fidelity
 from replirank.metrics.conventions import convention
-from replirank.metrics.registry import parse
-from replirank.papers import common
-from replirank.papers.common import (
-    ELSEWHERE,
-    Entry,
-    by_step,
-    legend_below,
-    panels,
-    same_order,
-    stand_in,
-    stand_in_notes,
-    step_of,
-    style,
-)
-from replirank.reporting.evidence import ORIGINS, Evidence
+from replirank.metrics.registry import parse, shown
+from replirank.papers.common import Entry, stand_in, step_of
+from replirank.papers.common.tables import ELSEWHERE, same_order, splits_table, stand_in_notes
+from replirank.reporting.evidence import Evidence
 from replirank.reporting.tables import Table
 
 METRIC = "ndcg@10"
 FRANK, TWO_LAYER, BOOST, LINEAR = "frank", "ranknet_two_layer", "rankboost", "ranknet_linear"
-# Table 4's systems; the combination with the paper's own weights stands beside the one that validation chose.
-SIX = (FRANK, TWO_LAYER, BOOST, LINEAR, "bm25_pagerank", "bm25")
-FIXED = "bm25_pagerank_fixed"
+FIXED = "bm25_pagerank_fixed"  # the paper's own weights, beside those that validation chose
 TREC = (FRANK, "ranksvm", BOOST, TWO_LAYER, LINEAR, "bm25_tuned")
-SIZES = (FRANK, TWO_LAYER, LINEAR, BOOST, "ranksvm")
 STEPS = {"round": "weak learners", "epoch": "epochs"}
-# A system looks the same in all figures.
-LOOKS = {
-    method: style(number)
-    for number, method in enumerate((FRANK, TWO_LAYER, BOOST, LINEAR, "ranksvm", "bm25_pagerank", "bm25", "bm25_tuned"))
-}
 
 
-def present(evidence: Evidence, methods: tuple[str, ...]) -> list[str]:
+def present(evidence: Evidence, methods: Iterable[str]) -> list[str]:
     """Those of these methods that were run."""
     return [method for method in methods if method in evidence.methods]
 
@@ -58,11 +38,12 @@ def metric_note(evidence: Evidence, dataset: str) -> str:
 
 
 def trec_sets(evidence: Evidence) -> list[str]:
-    return [dataset for dataset in evidence.datasets[1:] if dataset.startswith("td2003")]
+    """With all features, and with the paper's 14 where that is run."""
+    return [evidence.dataset(role) for role in ("trec", "trec_14") if role in evidence.protocol.roles]
 
 
 def table1(entry: Entry, evidence: Evidence) -> Table:
-    dataset = entry["dataset"]
+    dataset = evidence.dataset(entry["role"])
     comparable = evidence.origin(dataset) != "simulated"
     rows = []
     for taken in FRANK_FEATURES:
@@ -83,7 +64,7 @@ def trec(entry: Entry, evidence: Evidence) -> Table:
         name = evidence.convention(dataset)
         means = evidence.means(dataset, [f"{name}.{metric}" for metric in metrics])
         for method in present(evidence, TREC):
-            values = {common.shown(metric): float(means.loc[method, f"{name}.{metric}"]) for metric in metrics}
+            values = {shown(metric): float(means.loc[method, f"{name}.{metric}"]) for metric in metrics}
             features = evidence.cards[dataset]["features"]
             rows.append(
                 {
@@ -95,7 +76,7 @@ def trec(entry: Entry, evidence: Evidence) -> Table:
             )
         notes += _trec_notes(evidence, dataset, means[f"{name}.map"])
     notes = [
-        *(metric_note(evidence, dataset) for dataset in trec_sets(evidence)[:1]),
+        metric_note(evidence, trec_sets(evidence)[0]),
         "BM25 is tuned as far as it can be here: the field is chosen on validation.",
         *notes,
         *evidence.notes(trec_sets(evidence)),
@@ -106,8 +87,9 @@ def trec(entry: Entry, evidence: Evidence) -> Table:
 
 def _trec_notes(evidence: Evidence, dataset: str, maps: pd.Series) -> list[str]:
     """What the paper's text says of Figure 3, beside the same of ours."""
-    learned, plain = present(evidence, TREC[:-1]), TREC[-1]
-    if plain not in evidence.methods or evidence.origin(dataset) == "simulated":
+    *learned, plain = TREC
+    learned = [method for method in learned if method in evidence.supported(dataset)]
+    if not learned or plain not in evidence.supported(dataset) or evidence.origin(dataset) == "simulated":
         return []
     gains = {method: 100 * (maps[method] / maps[plain] - 1) for method in learned}
     said = ", ".join(f"{evidence.title(method)} {gain:+.0f}%" for method, gain in gains.items())
@@ -123,14 +105,14 @@ def _trec_notes(evidence: Evidence, dataset: str, maps: pd.Series) -> list[str]:
 
 
 def table2(entry: Entry, evidence: Evidence) -> Table:
-    return common.splits_table(entry, evidence, "table2")
+    return splits_table(entry, evidence, "table2")
 
 
 def table3(entry: Entry, evidence: Evidence) -> Table:
     dataset, comparable = stand_in(evidence)
     printed = evidence.paper["printed"]["table3"]
     rows = []
-    for method in present(evidence, tuple(printed)):
+    for method in (method for method in printed if method in evidence.supported(dataset)):
         history = evidence.history[dataset, method]
         steps = chosen_steps(history, evidence.protocol.select_by)
         row = {
@@ -147,7 +129,7 @@ def table3(entry: Entry, evidence: Evidence) -> Table:
             row[f"validation NDCG@10, {ELSEWHERE}"] = printed[method]["ndcg"]
         rows.append(row)
     notes = [
-        f"Chosen by validation {common.shown(evidence.protocol.select_by)}, fold by fold: mean, least and most over "
+        f"Chosen by validation {shown(evidence.protocol.select_by)}, fold by fold: mean, least and most over "
         "folds. The paper took a point in the middle of a flat tail.",
         *falling_note(evidence),
         *stand_in_notes(evidence),
@@ -185,7 +167,7 @@ def table4(entry: Entry, evidence: Evidence) -> Table:
     rows = []
     for place, column in enumerate(columns):
         row: dict[str, Any] = {"data": evidence.origin(dataset), "NDCG@": place + 1}
-        for method in present(evidence, (*SIX, FIXED)):
+        for method in present(evidence, (*printed, FIXED)):
             row[evidence.title(method)] = float(means.loc[method, column])
             if comparable and method in printed:
                 row[f"{evidence.title(method)}, paper"] = printed[method][place]
@@ -206,7 +188,7 @@ def _table4_notes(evidence: Evidence, dataset: str, means: pd.DataFrame, compara
             ours = means[f"{evidence.convention(dataset)}.ndcg@{k}"]
             same, pairs = same_order(ours, {method: values[k - 1] for method, values in printed.items()})
             notes.append(f"{same} of {pairs} pairs of systems have the paper's order at NDCG@{k}.")
-    if "ranksvm" in evidence.methods:
+    if "ranksvm" in evidence.supported(dataset):
         value = means.loc["ranksvm", f"{evidence.convention(dataset)}.{METRIC}"]
         notes.append(f"RankSVM, which ran out of memory in the paper, reaches an NDCG@10 of {value:.4f} here.")
     return notes
@@ -216,7 +198,7 @@ def ttest(entry: Entry, evidence: Evidence) -> Table:
     dataset, comparable = stand_in(evidence)
     rows = []
     for metric, printed in evidence.paper["printed"]["ttest"].items():
-        if not {FRANK, TWO_LAYER} <= set(evidence.methods):
+        if not {FRANK, TWO_LAYER} <= set(evidence.supported(dataset)):
             continue
         column = f"{evidence.convention(dataset)}.{metric}"
         wide = evidence.rows(dataset).pivot(index=["fold", "query"], columns="method", values=column)
@@ -224,7 +206,7 @@ def ttest(entry: Entry, evidence: Evidence) -> Table:
         result = stats.paired_t(a, b)
         row = {
             "data": evidence.origin(dataset),
-            "metric": common.shown(metric),
+            "metric": shown(metric),
             "A": evidence.title(FRANK),
             "B": evidence.title(TWO_LAYER),
             "queries": result.n,
@@ -268,7 +250,7 @@ def table5(entry: Entry, evidence: Evidence) -> Table:
 
 def by_size(evidence: Evidence) -> pd.DataFrame:
     """NDCG@10 on test: the mean over folds of each draw, then mean and spread over draws, by method and size."""
-    dataset = evidence.datasets[0]
+    dataset, _ = stand_in(evidence)
     frame = drawn(evidence).dropna(subset="test")
     draws = frame.groupby(["method", "twelfths", "draw"])["test"].mean()
     found = draws.groupby(["method", "twelfths"]).agg(["mean", "std", "size"]).reset_index()
@@ -282,7 +264,7 @@ def table6(entry: Entry, evidence: Evidence) -> Table:
     dataset, comparable = stand_in(evidence)
     found, printed = by_size(evidence), evidence.paper["printed"]["table6"]
     wide = {column: found.pivot(index="twelfths", columns="method", values=column) for column in ("mean", "std")}
-    methods = [method for method in SIZES if method in wide["mean"]]
+    methods = [method for method in printed if method in wide["mean"]]
     rows = []
     for place, twelfths in enumerate(wide["mean"].index):
         row: dict[str, Any] = {"data": evidence.origin(dataset), "part": f"{twelfths}/12"}
@@ -308,122 +290,7 @@ def table6(entry: Entry, evidence: Evidence) -> Table:
     return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(rows), notes)
 
 
-# Figures
-
-
-def figure1(entry: Entry, evidence: Evidence) -> Figure:
-    """Both losses of a pair, for three target probabilities."""
-    figure, axes = panels(2)
-    margins = np.linspace(-5, 5, 201)
-    for axis, loss, name, symbol in zip(
-        axes, (pair_cost, pair_fidelity), ("(a) cross entropy", "(b) fidelity"), ("C", "F"), strict=True
-    ):
-        for number, target in enumerate((0.0, 0.5, 1.0)):
-            look = {**style(number), "marker": ""}
-            axis.plot(margins, np.asarray(loss(margins, target)), label=rf"$P^*_{{ij}} = {target:g}$", **look)
-        axis.set(title=name, xlabel="$o_{ij}$", ylabel=f"${symbol}_{{ij}}$")
-        axis.legend()
-    return figure
-
-
-def figure3(entry: Entry, evidence: Evidence) -> Figure:
-    """MAP, P@n and NDCG@n on TREC data, a row of panels for each set of features."""
-    datasets, methods = trec_sets(evidence), present(evidence, TREC)
-    if not datasets:
-        return common.nothing_to_show("No TREC data set was run.")
-    figure, axes = panels(3 * len(datasets), columns=3)
-    for place, dataset in enumerate(datasets):
-        bars, *curves = axes[3 * place : 3 * place + 3]
-        name, card = evidence.convention(dataset), evidence.cards[dataset]
-        title = f"{card['features']} features{ORIGINS[card['origin']]}"
-        at_n = [f"{name}.{metric}@{k}" for metric in ("p", "ndcg") for k in range(1, 11)]
-        means = evidence.means(dataset, [f"{name}.map", *at_n])
-        for number, method in enumerate(methods):
-            look = LOOKS[method]
-            bars.barh(number, means.loc[method, f"{name}.map"], color=look["color"], edgecolor="black")
-            for axis, metric in zip(curves, ("p", "ndcg"), strict=True):
-                values = means.loc[method, [f"{name}.{metric}@{k}" for k in range(1, 11)]]
-                axis.plot(range(1, 11), values, label=evidence.title(method), **look)
-                axis.set(title=title, xlabel="n", ylabel=f"{metric.upper()}@n", xticks=range(1, 11, 3))
-        bars.set(title=title, xlabel="MAP")
-        bars.set_yticks(range(len(methods)), [evidence.title(method) for method in methods])
-        bars.invert_yaxis()
-        bars.grid(visible=False, axis="y")
-    legend_below(figure, axes[1])
-    return figure
-
-
-def figure4(entry: Entry, evidence: Evidence) -> Figure:
-    """FRank's fidelity loss and NDCG@10 on what it learns from, by number of weak learners."""
-    dataset, _ = stand_in(evidence)
-    if (dataset, FRANK) not in evidence.history:
-        return common.nothing_to_show("FRank was not run.")
-    figure, (left, right) = panels(2)
-    for axis, column, what in (
-        (left, "loss", "fidelity loss (mean over queries)"),
-        (right, "training_ndcg", "training NDCG@10 (burges)"),
-    ):
-        folds = by_step(evidence.history[dataset, FRANK], column)
-        axis.plot(folds.index, folds, color="#999999", linewidth=0.7)
-        axis.plot(folds.index, folds.mean(axis=1), color="black", label="mean")
-        axis.plot([], [], color="#999999", linewidth=0.7, label="each fold")
-        axis.set(title=evidence.label(dataset), xlabel="number of weak learners", ylabel=what)
-    left.legend()
-    return figure
-
-
-def figure5(entry: Entry, evidence: Evidence) -> Figure:
-    """Validation NDCG@10: (a) by weak learners, (b) by epochs."""
-    dataset, _ = stand_in(evidence)
-    figure, axes = panels(2)
-    for axis, methods, letter in zip(axes, ((FRANK, BOOST), (TWO_LAYER, LINEAR)), "ab", strict=True):
-        for method in methods:
-            if (dataset, method) in evidence.history:
-                history = evidence.history[dataset, method]
-                curve = by_step(history, "validation").mean(axis=1)
-                axis.plot(curve.index, curve, label=evidence.title(method), **{**LOOKS[method], "marker": ""})
-                axis.set(xlabel=f"number of {STEPS[step_of(history)]}")
-                axis.legend()
-        ylabel = f"validation {common.shown(evidence.protocol.select_by)}"
-        axis.set(title=f"({letter}) {evidence.label(dataset)}, mean over folds", ylabel=ylabel)
-    return figure
-
-
-def figure6(entry: Entry, evidence: Evidence) -> Figure:
-    """NDCG@1..10 of Table 4's systems."""
-    dataset, _ = stand_in(evidence)
-    name = evidence.convention(dataset)
-    means = evidence.means(dataset, [f"{name}.ndcg@{k}" for k in range(1, 11)])
-    figure, (axis,) = panels(1, columns=1)
-    for method in present(evidence, SIX):
-        axis.plot(range(1, 11), means.loc[method], label=evidence.title(method), **LOOKS[method])
-    axis.set(title=evidence.label(dataset), xlabel="n", ylabel=f"NDCG@n ({name})", xticks=range(1, 11))
-    legend_below(figure, axis)
-    return figure
-
-
-def figure7(entry: Entry, evidence: Evidence) -> Figure:
-    """Test NDCG@10 by training size; bars: one standard deviation over the draws."""
-    dataset, _ = stand_in(evidence)
-    found = by_size(evidence)
-    figure, (axis,) = panels(1, columns=1)
-    for number, method in enumerate(method for method in SIZES if method in set(found["method"])):
-        here = found[found["method"] == method].sort_values("twelfths")
-        # Side by side, so that bars of equal height can be told apart.
-        places = here["twelfths"] * (1 + 0.015 * (number - 2))
-        label = evidence.title(method)
-        axis.errorbar(places, here["mean"], yerr=here["std"].fillna(0), capsize=2, label=label, **LOOKS[method])
-    axis.set_xscale("log")
-    sizes = drawn(evidence).groupby("twelfths")["queries"].mean().round().astype(int)
-    axis.set_xticks(sizes.index, [f"{queries:,}" for queries in sizes])
-    axis.minorticks_off()
-    axis.set(title=evidence.label(dataset), xlabel="training queries of a fold", ylabel="test NDCG@10")
-    legend_below(figure, axis)
-    return figure
-
-
 TABLES = {
-    **common.TABLES,
     "table1": table1,
     "table2": table2,
     "table3": table3,
@@ -432,13 +299,4 @@ TABLES = {
     "table6": table6,
     "trec": trec,
     "ttest": ttest,
-}
-FIGURES = {
-    **common.FIGURES,
-    "figure1": figure1,
-    "figure3": figure3,
-    "figure4": figure4,
-    "figure5": figure5,
-    "figure6": figure6,
-    "figure7": figure7,
 }

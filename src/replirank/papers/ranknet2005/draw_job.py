@@ -1,11 +1,11 @@
 """Rule artificial_draw: RankNet on one draw of one artificial task."""
 
 from replirank.atomic import atomic_write
-from replirank.papers.ranknet2005.draws import draw
+from replirank.papers.ranknet2005.draws import draw, trials
 from replirank.pipeline.jobs import job
 
 task, number = snakemake.wildcards.task, int(snakemake.wildcards.draw)
 with job(f"draw {number} of {task}", snakemake.log[0]) as report:
-    frame = draw(task, number, seed=snakemake.params.seed, report=report)
+    frame = draw(task, number, trials(task, snakemake.params.vectors), seed=snakemake.params.seed, report=report)
     with atomic_write(snakemake.output.csv) as temporary:
         frame.to_csv(temporary, index=False, float_format="%.10g", lineterminator="\n")

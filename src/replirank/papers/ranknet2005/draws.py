@@ -7,7 +7,7 @@ second layer's in [-0.1, 0.1]. Nothing is tuned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,18 +44,23 @@ class Trial(NamedTuple):
         return "two_layer" if self.units else "linear"
 
 
-TABLE1 = [Trial("table1", units, False, vectors) for units in (0, 5) for vectors in (100, 500, 2500, 12_500)]
-TABLE2 = [Trial("table2", 10, ties, vectors) for ties in (False, True) for vectors in (100, 500, 1000, 5000)]
-CAPACITY = [Trial("capacity", 10, False, 1000)]
-TRIALS = {"net": [*TABLE1, *CAPACITY], "poly": [*TABLE1, *TABLE2]}
+def trials(task: str, vectors: Mapping[str, Any]) -> list[Trial]:
+    """What the paper tries on a task. `vectors` are the training sizes that it printed, for each table."""
+    table1 = [Trial("table1", units, False, size) for units in (0, 5) for size in vectors["table1"]]
+    table2 = [Trial("table2", 10, ties, size) for ties in (False, True) for size in vectors["table2"]]
+    capacity = [Trial("capacity", 10, False, vectors["capacity"])]
+    by_task = {"net": [*table1, *capacity], "poly": [*table1, *table2]}
+    if task not in by_task:
+        raise ReplirankError(f"there is no artificial task {task!r}", remedy=f"take one of {', '.join(by_task)}")
+    return by_task[task]
 
 
 def draw(
     task: str,
     number: int,
+    trials: Sequence[Trial],
     *,
     seed: int,
-    trials: Sequence[Trial] | None = None,
     epochs: int = EPOCHS,
     report: Callable[[str], None] = lambda text: None,
 ) -> pd.DataFrame:
@@ -64,11 +69,8 @@ def draw(
     `correct` is in percent, of the `pairs` of documents of one query whose labels differ; `wrong` counts the others.
     `trained_pairs` are those that the net learned from, `epoch` is the one that was kept, after so many `starts`.
     """
-    if task not in TRIALS:
-        raise ReplirankError(f"there is no artificial task {task!r}", remedy=f"take one of {', '.join(TRIALS)}")
     seed = derive(seed, "ranknet2005", task, number)
-    chosen = TRIALS[task] if trials is None else trials
-    rows = run(artificial(task, seed=seed), chosen, seed=seed, epochs=epochs, report=report)
+    rows = run(artificial(task, seed=seed), trials, seed=seed, epochs=epochs, report=report)
     return pd.DataFrame([{"task": task, "draw": number, **row} for row in rows])
 
 

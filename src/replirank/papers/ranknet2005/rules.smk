@@ -15,6 +15,7 @@ rule artificial_draw:
         ENVIRONMENT
     params:
         code=fingerprint("replirank.papers.ranknet2005.draws"),
+        vectors={name: PAPERS["ranknet2005"]["printed"][name]["vectors"] for name in ("table1", "table2", "capacity")},
         seed=config["seed"],
     script:
         "draw_job.py"

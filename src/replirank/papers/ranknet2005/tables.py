@@ -8,22 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from replirank.evaluation import stats
-from replirank.losses.pairwise import combine, pair_cost
 from replirank.metrics.conventions import convention
-from replirank.papers import common
-from replirank.papers.common import (
-    ELSEWHERE,
-    Entry,
-    legend_below,
-    panels,
-    same_order,
-    stand_in,
-    stand_in_notes,
-    style,
-)
+from replirank.papers.common import Entry, stand_in
+from replirank.papers.common.tables import ELSEWHERE, same_order, splits_table, stand_in_notes
 from replirank.reporting.evidence import Evidence
 from replirank.reporting.tables import Table
 
@@ -177,24 +166,25 @@ def of(frame: pd.DataFrame, **values: Any) -> pd.DataFrame:
 
 def per_query(evidence: Evidence, split: str) -> pd.DataFrame:
     """NDCG@15: a row for each query, a column for each method. A query in several folds counts once, by its mean."""
-    dataset = evidence.datasets[0]
+    dataset, _ = stand_in(evidence)
     column = f"{evidence.convention(dataset)}.{METRIC}"
     rows = evidence.rows(dataset, split)
-    return rows.pivot_table(index="query", columns="method", values=column, aggfunc="mean")[evidence.methods]
+    wide = rows.pivot_table(index="query", columns="method", values=column, aggfunc="mean")
+    return wide[evidence.supported(dataset)].reindex(columns=evidence.methods)
 
 
 def with_interval(values: pd.Series, name: str) -> dict[str, float]:
-    low, high = stats.normal_interval(values)
+    low, high = stats.normal_interval(values) if values.notna().any() else (np.nan, np.nan)
     return {name: float(values.mean()), f"{name} ±": (high - low) / 2}
 
 
 def metric_note(evidence: Evidence) -> str:
-    name = evidence.convention(evidence.datasets[0])
+    name = evidence.convention(evidence.dataset("web"))
     return f"Convention {name}: {convention(name).says}. ± is 1.96 standard errors of the mean over queries."
 
 
 def table3(entry: Entry, evidence: Evidence) -> Table:
-    return common.splits_table(entry, evidence, "table3")
+    return splits_table(entry, evidence, "table3")
 
 
 def table4(entry: Entry, evidence: Evidence) -> Table:
@@ -202,7 +192,7 @@ def table4(entry: Entry, evidence: Evidence) -> Table:
     printed = evidence.paper["printed"]["table4"]
     vali, test = per_query(evidence, "vali"), per_query(evidence, "test")
     ours = test.mean()
-    places = ours.rank(ascending=False, method="min").astype(int)
+    places = ours.rank(ascending=False, method="min").astype("Int64")
     rows = []
     for method in evidence.methods:
         row = {
@@ -273,7 +263,7 @@ def trainings(fold: Mapping[str, Any]) -> int:
 def wilcoxon(entry: Entry, evidence: Evidence) -> Table:
     dataset, comparable = stand_in(evidence)
     rows = []
-    if {LINEAR, TWO_LAYER} <= set(evidence.methods):
+    if {LINEAR, TWO_LAYER} <= set(evidence.supported(dataset)):
         test = per_query(evidence, "test")
         result = stats.wilcoxon(test[TWO_LAYER].to_numpy(), test[LINEAR].to_numpy())
         row = {
@@ -296,48 +286,7 @@ def wilcoxon(entry: Entry, evidence: Evidence) -> Table:
     return Table(title, frame, [*notes, *stand_in_notes(evidence)], signed=signed)
 
 
-# Figures
-
-
-def figure1(entry: Entry, evidence: Evidence) -> Figure:
-    """Left: Eq. 3 for three target probabilities. Right: Eq. 5 for two equal ones."""
-    figure, (left, right) = panels(2)
-    margins = np.linspace(-5, 5, 201)
-    for number, target in enumerate((0.0, 0.5, 1.0)):
-        look = {**style(number), "marker": ""}
-        left.plot(margins, np.asarray(pair_cost(margins, target)), label=rf"$\bar P_{{ij}} = {target:g}$", **look)
-    left.set(xlabel="$o_{ij}$", ylabel="$C_{ij}$", title="the cost function")
-    left.legend()
-    both = np.linspace(0, 1, 201)
-    right.plot(both, np.asarray(combine(both, both)), color="black", label=r"$\bar P_{ik}$")
-    right.plot(both, both, color="#999999", linestyle=":", label="$P$")
-    right.set(xlabel=r"$P = \bar P_{ij} = \bar P_{jk}$", ylabel=r"$\bar P_{ik}$", title="combining probabilities")
-    right.legend()
-    return figure
-
-
-def table1_figure(entry: Entry, evidence: Evidence) -> Figure:
-    """Test % correct by training size; bars: one standard deviation over the draws."""
-    frame, printed = drawn(evidence, "table1"), evidence.paper["printed"]["table1"]
-    test = frame[frame["split"] == "test"]
-    figure, axes = panels(2)
-    for axis, task in zip(axes, ("net", "poly"), strict=True):
-        for number, (net, name) in enumerate(NETS.items()):
-            draws = of(test, task=task, net=net).groupby("vectors")["correct"]
-            ours, look = draws.mean(), style(number)
-            axis.errorbar(ours.index, ours, yerr=draws.std().fillna(0), capsize=2, label=f"{name}, ours", **look)
-            hollow = {**look, "linestyle": ":", "markerfacecolor": "white"}
-            axis.plot(printed["vectors"], printed[task][net], label=f"{name}, paper", **hollow)
-        axis.set_xscale("log")
-        axis.set_xticks(printed["vectors"], [f"{vectors:,}" for vectors in printed["vectors"]])
-        axis.minorticks_off()
-        axis.set(title=f"{task} (artificial)", xlabel="training vectors", ylabel="test pairwise % correct")
-    legend_below(figure, axes[0])
-    return figure
-
-
 TABLES = {
-    **common.TABLES,
     "table1": table1,
     "table1_gaps": table1_gaps,
     "table2": table2,
@@ -348,4 +297,3 @@ TABLES = {
     "table6": table6,
     "wilcoxon": wilcoxon,
 }
-FIGURES = {**common.FIGURES, "figure1": figure1, "table1": table1_figure}

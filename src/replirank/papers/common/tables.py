@@ -1,52 +1,24 @@
-"""Tables and figures that more than one paper asks for. Each takes its entry in the paper's YAML and the evidence."""
+"""Tables that more than one paper asks for. Each takes its entry in the paper's YAML and the evidence."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
 
 from replirank.evaluation import stats
 from replirank.metrics.conventions import convention
 from replirank.metrics.registry import column_of, shown
+from replirank.papers.common import Entry, stand_in
 from replirank.reporting.evidence import Evidence
 from replirank.reporting.tables import Table
 from replirank.seeds import derive
 
-Entry = Mapping[str, Any]
-
-# Told apart by marker and dash as well as by colour (Okabe and Ito's), so that they survive print in grey.
-COLOURS = ["#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#999999"]
-MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
-DASHES = ["-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (5, 5))]
-
-
-def style(number: int) -> dict[str, Any]:
-    """Each of the first 64 is a different one: in a second round of the colours, markers and dashes are shifted."""
-    shifted = number + number // len(COLOURS)
-    return {
-        "color": COLOURS[number % len(COLOURS)],
-        "marker": MARKERS[shifted % len(MARKERS)],
-        "linestyle": DASHES[shifted % len(DASHES)],
-    }
-
-
 # Where a paper's data is a commercial engine's, another data set stands in: orders are compared, and not levels
 
-
 ELSEWHERE = "paper (its own data)"
-
-
-def stand_in(evidence: Evidence) -> tuple[str, bool]:
-    """The data set in the place of the paper's, and whether the paper's numbers may stand beside its."""
-    dataset = evidence.datasets[0]
-    return dataset, evidence.origin(dataset) != "simulated"
 
 
 def stand_in_notes(evidence: Evidence) -> list[str]:
@@ -77,12 +49,12 @@ def splits_table(entry: Entry, evidence: Evidence, printed_as: str) -> Table:
 
 
 def same_order(ours: Mapping[str, float], theirs: Mapping[str, float]) -> tuple[int, int]:
-    """How many pairs of systems have the order of theirs, of how many.
+    """How many pairs of systems have the order of theirs, of how many. A system without a number in ours is left out.
 
     >>> same_order({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2, "d": 4})
     (2, 3)
     """
-    pairs = list(itertools.combinations([name for name in theirs if name in ours], 2))
+    pairs = list(itertools.combinations([name for name in theirs if not np.isnan(ours.get(name, np.nan))], 2))
     return sum((ours[a] - ours[b]) * (theirs[a] - theirs[b]) > 0 for a, b in pairs), len(pairs)
 
 
@@ -115,7 +87,7 @@ def data_table(entry: Entry, evidence: Evidence) -> Table:
 
 def comparison_table(entry: Entry, evidence: Evidence) -> Table:
     """Methods by metrics on one data set: ours, what was published, the difference."""
-    dataset = entry["dataset"]
+    dataset = evidence.dataset(entry["role"])
     name = evidence.convention(dataset)
     means = evidence.means(dataset, [column_of(metric, name) for metric in entry["metrics"]])
     # Published values are for real data: beside simulated ones they would only mislead.
@@ -152,10 +124,10 @@ def significance_table(entry: Entry, evidence: Evidence) -> Table:
         column = column_of(entry["metric"], evidence.convention(dataset))
         wide = evidence.rows(dataset).pivot(index=["fold", "query"], columns="method", values=column)
         here = []
-        for first, second in itertools.combinations(evidence.methods, 2):
+        for first, second in itertools.combinations(evidence.supported(dataset), 2):
             a, b = wide[first].to_numpy(), wide[second].to_numpy()
-            seed = derive(evidence.config["seed"], "significance", dataset, first, second)
-            randomization = stats.randomization(a, b, seed=seed, flips=evidence.config["flips"])
+            seed = derive(evidence.seed, "significance", dataset, first, second)
+            randomization = stats.randomization(a, b, seed=seed, flips=evidence.flips)
             difference = np.asarray(a - b)
             low, high = stats.bootstrap_interval(difference, seed=seed)
             here.append(
@@ -179,7 +151,7 @@ def significance_table(entry: Entry, evidence: Evidence) -> Table:
         f"{shown(entry['metric'])} of each test query, in the data set's convention: "
         + ", ".join(f"{evidence.cards[d]['title']} {evidence.convention(d)}" for d in evidence.datasets)
         + ". Differences here are means over queries, not over folds.",
-        f"Randomization test: {evidence.config['flips']:,} sign flips, two-sided; intervals: bootstrap over queries; "
+        f"Randomization test: {evidence.flips:,} sign flips, two-sided; intervals: bootstrap over queries; "
         "Holm's correction over the pairs of a data set.",
         *evidence.notes(evidence.datasets),
     ]
@@ -226,93 +198,11 @@ def times_table(entry: Entry, evidence: Evidence) -> Table:
         }
         for (dataset, method), folds in evidence.choices.items()
     ]
-    notes = ["One thread each; compilation included. Methods with a rule of their own: see results/benchmarks."]
+    notes = ["One thread each; compilation included."]
+    timed = {method for _, method in evidence.choices} | {method for _, method in evidence.unsupported}
+    if untimed := [evidence.title(method) for method in evidence.methods if method not in timed]:
+        notes.append(f"{', '.join(untimed)}: trained by a rule that keeps no times here; see results/benchmarks.")
     return Table(entry["title"], pd.DataFrame(rows), [*notes, *evidence.notes(evidence.datasets)], decimals=2)
-
-
-# Figures
-
-
-def ndcg_figure(entry: Entry, evidence: Evidence) -> Figure:
-    """NDCG against the position it is cut at, a panel for each data set."""
-    depth = entry.get("depth", 10)
-    figure, axes = panels(len(evidence.datasets))
-    for axis, dataset in zip(axes, evidence.datasets, strict=True):
-        name = evidence.convention(dataset)
-        columns = [column_of(f"ndcg@{k}", name) for k in range(1, depth + 1)]
-        means = evidence.means(dataset, columns)
-        for number, method in enumerate(evidence.methods):
-            axis.plot(range(1, depth + 1), means.loc[method], label=evidence.title(method), **style(number))
-        axis.set(title=evidence.label(dataset), xlabel="k", ylabel=f"NDCG@k ({name})", xticks=range(1, depth + 1))
-    legend_below(figure, axes[0])
-    return figure
-
-
-def curves_figure(entry: Entry, evidence: Evidence) -> Figure:
-    """Training loss and validation metric by epoch or round, of the chosen grid points, on the mean over folds."""
-    datasets = [d for d in evidence.datasets if any(dataset == d for dataset, _ in evidence.history)]
-    if not datasets:
-        return nothing_to_show("None of the methods that were run is trained in epochs or rounds.")
-    figure, axes = panels(2 * len(datasets), columns=2)
-    names = [m for m in evidence.methods if any(method == m for _, method in evidence.history)]
-    for (left, right), dataset in zip(zip(axes[::2], axes[1::2], strict=True), datasets, strict=True):
-        for number, method in enumerate(names):
-            if (dataset, method) not in evidence.history:
-                continue
-            look = {**style(number), "marker": ""}
-            losses, validation = (by_step(evidence.history[dataset, method], name) for name in ("loss", "validation"))
-            # Losses differ in kind and scale; as shares of where each began they can be seen together.
-            for axis, folds in ((left, losses / losses.iloc[0]), (right, validation)):
-                axis.plot(folds.index, folds.mean(axis=1), label=evidence.title(method), **look)
-        left.set(title=evidence.label(dataset), xlabel="epoch or round", ylabel="training loss / the first")
-        left.set_yscale("log")
-        left.yaxis.set_major_formatter("{x:g}")  # 0.6, not 6 × 10⁻¹
-        low, high = left.get_ylim()
-        # Over more than a decade, labels between the powers of ten would stand upon each other.
-        left.yaxis.set_minor_formatter("{x:g}" if high < 10 * low else NullFormatter())
-        right.set(
-            title=evidence.label(dataset),
-            xlabel="epoch or round",
-            ylabel=f"validation {shown(evidence.protocol.select_by)}",
-        )
-    legend_below(figure, axes[0])
-    return figure
-
-
-def by_step(history: pd.DataFrame, column: str) -> pd.DataFrame:
-    """A row for each epoch or round, a column for each fold, of the chosen grid points.
-
-    A fold that ended early stays where it was.
-    """
-    chosen = history[history["chosen"]]
-    return chosen.pivot(index=step_of(history), columns="fold", values=column).ffill()
-
-
-def step_of(history: pd.DataFrame) -> str:
-    """What the method's steps are called."""
-    return "epoch" if "epoch" in history else "round"
-
-
-def nothing_to_show(why: str) -> Figure:
-    figure, (axis,) = panels(1, columns=1)
-    axis.set_axis_off()
-    axis.text(0.5, 0.5, why, ha="center")
-    return figure
-
-
-def panels(count: int, columns: int = 2) -> tuple[Figure, list]:
-    """A grid of that many panels."""
-    rows = -(-count // columns)
-    figure, axes = plt.subplots(rows, columns, figsize=(7.2, 2.6 * rows + 0.6), squeeze=False, layout="constrained")
-    flat = list(axes.flat)
-    for unused in flat[count:]:
-        unused.set_axis_off()
-    return figure, flat[:count]
-
-
-def legend_below(figure: Figure, axis: Any) -> None:
-    """One legend for all panels, under them."""
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
 TABLES = {
@@ -322,4 +212,3 @@ TABLES = {
     "choices": choices_table,
     "times": times_table,
 }
-FIGURES = {"ndcg": ndcg_figure, "curves": curves_figure}

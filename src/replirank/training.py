@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import itertools
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from replirank.data.arrays import Dataset, RankingData
+from replirank.atomic import atomic_write, write_text
+from replirank.data.arrays import Dataset, Judgements
 from replirank.errors import ReplirankError
+from replirank.evaluation import scores
 from replirank.evaluation.scores import Scored
 from replirank.methods.base import Fit, Method, Task
 from replirank.metrics.per_query import Judge
+from replirank.models import base as models
 from replirank.models.base import Model
 from replirank.seeds import derive
 
@@ -25,13 +30,52 @@ class Trained(NamedTuple):
     scored: list[Scored]
     models: dict[str, Model]  # "fold1" -> the chosen model
     choices: list[dict[str, Any]]  # for each fold: what was tried, what was chosen, how long it took
-    history: pd.DataFrame  # fold, point (the number of the grid point), chosen, and the method's own columns
+    histories: list[pd.DataFrame]  # fold, point (the number of the grid point), chosen, and the method's own columns
+    unsupported: str | None = (
+        None  # the reason, where the method cannot be used on the data set; all else is then empty
+    )
+
+    @property
+    def history(self) -> pd.DataFrame:
+        none = pd.DataFrame(columns=["fold", "point", "chosen"])  # of a method that has no rounds
+        return pd.concat(self.histories, ignore_index=True) if self.histories else none
+
+    def choose(
+        self,
+        fold: int,
+        points: Sequence[Mapping[str, Any]],
+        values: Sequence[float],
+        histories: Sequence[pd.DataFrame | None],
+    ) -> int:
+        """Record what was tried in a fold, with these validation values; gives the best, of equals the first."""
+        best = int(np.argmax(values))
+        self.choices.append(
+            {
+                "fold": fold + 1,
+                "chosen": points[best],
+                "validation": values[best],
+                "tried": [{**point, "validation": value} for point, value in zip(points, values, strict=True)],
+            }
+        )
+        for number, history in enumerate(histories):
+            if history is not None:
+                place = {"fold": fold + 1, "point": number + 1, "chosen": number == best}
+                self.histories.append(pd.DataFrame(place, index=history.index).join(history))
+        return best
+
+
+def combinations(grid: Mapping[str, Sequence]) -> list[dict[str, Any]]:
+    """Every grid point.
+
+    >>> combinations({"a": [1, 2], "b": [3]})
+    [{'a': 1, 'b': 3}, {'a': 2, 'b': 3}]
+    """
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
 def grid_points(method: type[Method], grid: Mapping[str, Sequence] | None) -> list[dict[str, Any]]:
     """Every combination of the grid's values; the config's values of a hyper-parameter replace the method's own."""
-    values = {**method.grid, **(grid or {})}
-    points = [dict(zip(values, combination, strict=True)) for combination in itertools.product(*values.values())]
+    points = combinations({**method.grid, **(grid or {})})
     for point in points:
         method.make(**point)  # refuse a wrong name before hours of work, not after
     return points
@@ -55,6 +99,9 @@ def train(
     """
     points = grid_points(method, grid)
     trained = Trained([], {}, [], [])
+    if reason := method.unsupported(dataset.data):
+        report(f"not supported: {reason}")
+        return trained._replace(unsupported=reason)
     plan = method.plan(dataset.split(fold, "train") for fold in range(len(dataset.folds)))
     for fold in range(len(dataset.folds)):
         started = time.perf_counter()
@@ -63,19 +110,19 @@ def train(
             train=train_data,
             vali=vali,
             seed=derive(seed, *names, fold),
-            validate=_validator(vali, f"{convention}.{select_by}"),
+            validate=validator(vali, f"{convention}.{select_by}"),
             report=lambda text: None,
             shared=method.share(train_data, plan),
         )
         where = f"fold {fold + 1}/{len(dataset.folds)}"
         fits, at_once = _fit_all(method, points, task, report, where)
         values = [task.validate(fit.model.score(vali)) for fit in fits]
-        best = int(np.argmax(values))
-        _record(trained, dataset, fold, points, fits, values, best, splits)
+        best = trained.choose(fold, points, values, [fit.history for fit in fits])
+        trained.models[f"fold{fold + 1}"] = model = fits[best].model
+        trained.scored.extend(Scored(fold, split, model.score(dataset.split(fold, split))) for split in splits)
         trained.choices[-1] |= {"seconds": time.perf_counter() - started, "at_once": at_once}
         report(f"{where}: chose {_show(points[best])}, validation {values[best]:.4f}")
-    none = pd.DataFrame(columns=["fold", "point", "chosen"])  # of a method that has no rounds
-    return trained._replace(history=pd.concat(trained.history, ignore_index=True) if trained.history else none)
+    return trained
 
 
 def _fit_all(
@@ -114,7 +161,8 @@ def _check_scores(fit: Fit, task: Task) -> None:
         raise ReplirankError("scores are not finite", remedy="take extreme values out of the grid in config.yaml")
 
 
-def _validator(vali: RankingData, metric: str) -> Callable[[np.ndarray], float]:
+def validator(vali: Judgements, metric: str) -> Callable[[np.ndarray], float]:
+    """Scores of the validation documents -> the mean of the metric over their queries."""
     judge = Judge(vali.labels, vali.offsets, metric)
 
     def validate(scores: np.ndarray) -> float:
@@ -129,33 +177,18 @@ def _validator(vali: RankingData, metric: str) -> Callable[[np.ndarray], float]:
     return validate
 
 
-def _record(
-    trained: Trained,
-    dataset: Dataset,
-    fold: int,
-    points: list[dict[str, Any]],
-    fits: list[Fit],
-    values: list[float],
-    best: int,
-    splits: Sequence[str],
-) -> None:
-    model = fits[best].model
-    trained.models[f"fold{fold + 1}"] = model
-    trained.choices.append(
-        {
-            "fold": fold + 1,
-            "chosen": points[best],
-            "validation": values[best],
-            "tried": [{**point, "validation": value} for point, value in zip(points, values, strict=True)],
-        }
-    )
-    for split in splits:
-        trained.scored.append(Scored(fold, split, model.score(dataset.split(fold, split))))
-    for number, fit in enumerate(fits):
-        if fit.history is not None:
-            place = {"fold": fold + 1, "point": number + 1, "chosen": number == best}
-            trained.history.append(pd.DataFrame(place, index=fit.history.index).join(fit.history))
-
-
 def _show(point: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in point.items()) or "no hyper-parameters"
+
+
+def save(files: Mapping[str, str | PathLike], dataset: Dataset, title: str, trained: Trained) -> None:
+    """What a rule that trains leaves behind: scores, choices, history, and models unless another program has them."""
+    stated = {"title": title, "folds": trained.choices}
+    if trained.unsupported:
+        stated["unsupported"] = trained.unsupported
+    scores.write(files["scores"], scores.frame(dataset, trained.scored), unsupported=trained.unsupported)
+    if "models" in files:
+        models.save(files["models"], trained.models)
+    write_text(files["choices"], json.dumps(stated, indent=2) + "\n")
+    with atomic_write(files["history"]) as temporary:
+        trained.history.to_csv(temporary, index=False, lineterminator="\n")

@@ -81,7 +81,7 @@ def run(project, command):
 
 
 def trained(output):
-    return set(re.findall(r"results/scores/letor/ohsumed/(\w+)\.csv", "\n".join(re.findall(r"output: .*", output))))
+    return set(re.findall(r"results/scores/letor/ohsumed/(\w+)\.parquet", "\n".join(re.findall(r"output: .*", output))))
 
 
 def io(data):

@@ -71,6 +71,23 @@ PROTOCOLS = {paper: resolve(config, paper, lambda name: bool(source_of(name))) f
 RUN_DATASETS = list(dict.fromkeys(dataset for paper in config["run"] for dataset in PROTOCOLS[paper].datasets))
 
 
+def by_size(least, per_mb):
+    """A resource of a job on one data set: what a full run took, and some, with the size of the features in MB."""
+
+    def amount(wildcards):
+        spec = SPECS[wildcards.dataset]
+        return round(least + per_mb * (spec.documents or 100_000) * spec.features * 4 / 1e6)
+
+    return amount
+
+
+def has_choices(method):
+    """Whether a method leaves choices and a history: all of the package do, and a rule of the method's name may."""
+    if method not in METHOD_RULES:
+        return True
+    return workflow.is_rule(method) and "choices" in workflow.get_rule(method).output.keys()
+
+
 def outputs_of(paper, part):
     """The paper's tables or figures that can be made: not those of a data set that is not run."""
     protocol = PROTOCOLS[paper]
@@ -102,8 +119,8 @@ def evidence(part):
             stated["needs"] = expand(entry["needs"], draw=range(1, protocol.draws + 1))
             if not entry.get("and_results"):
                 return stated
-        trained = [method for method in protocol.methods if method not in METHOD_RULES]
-        runs = expand("{paper}/{dataset}/{method}", paper=paper, dataset=protocol.datasets, method=trained)
+        chosen = filter(has_choices, protocol.methods)
+        runs = expand("{paper}/{dataset}/{method}", paper=paper, dataset=protocol.datasets, method=chosen)
         return {
             **stated,
             "metrics": f"results/metrics/{paper}.parquet",

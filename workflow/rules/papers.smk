@@ -14,6 +14,10 @@ rule table:
         "results/benchmarks/tables/{paper}/{name}.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
     params:
         code=lambda wildcards: fingerprint(f"replirank.papers.{wildcards.paper}.tables", "replirank.reporting.tables"),
         protocol=lambda wildcards: vars(PROTOCOLS[wildcards.paper]),
@@ -34,6 +38,10 @@ rule figure:
         "results/benchmarks/figures/{paper}/{name}.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
     params:
         code=lambda wildcards: fingerprint(f"replirank.papers.{wildcards.paper}.tables", "replirank.reporting.tables"),
         protocol=lambda wildcards: vars(PROTOCOLS[wildcards.paper]),

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from replirank.data.arrays import RankingData
+from replirank.data.arrays import Judgements, RankingData
 
 
-def pair_counts(data: RankingData) -> np.ndarray:
+def pair_counts(data: Judgements) -> np.ndarray:
     """How many pairs of documents with different labels each query has.
 
     >>> labels = np.array([2, 0, 1, 1, 0], dtype=np.float32)
-    >>> pair_counts(RankingData(np.zeros((5, 1)), labels, np.array([0, 4, 5]), np.array([1, 2])))
+    >>> pair_counts(Judgements(labels, offsets=np.array([0, 4, 5]), query_ids=np.array([1, 2])))
     array([5, 0])
     """
     query = data.query_of
@@ -46,5 +46,5 @@ def queries_with_pairs(data: RankingData) -> RankingData:
     return data.take(np.flatnonzero(highest > lowest))
 
 
-def level_counts(train: RankingData, levels: Sequence[float]) -> tuple[int, ...]:
+def level_counts(train: Judgements, levels: Sequence[float]) -> tuple[int, ...]:
     return tuple(int(np.sum(train.labels == level)) for level in levels)

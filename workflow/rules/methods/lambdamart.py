@@ -1,59 +1,65 @@
 """LambdaMART (Burges 2010) as LightGBM has it; leaves, learning rate and number of trees chosen by validation."""
 
-import itertools
+import time
 
 import lightgbm
 import numpy as np
+import pandas as pd
 
 from replirank.data import arrays
-from replirank.evaluation import scores
-from replirank.metrics.per_query import graded_metric
+from replirank.evaluation.scores import Scored
 from replirank.pipeline.jobs import job
 from replirank.seeds import derive
+from replirank.training import Trained, combinations, save, validator
 
 TREES, STEP = 300, 10
 
-dataset_name, grid = snakemake.wildcards.dataset, snakemake.params.grid
-metric = f"{snakemake.params.convention}.{snakemake.params.select_by}"
+dataset_name, params = snakemake.wildcards.dataset, snakemake.params
 
 
 def boost(train, point, seed):
+    """A booster, and the training NDCG@10 after each tree."""
     levels, labels = np.unique(train.labels, return_inverse=True)  # LightGBM wants levels 0, 1, 2 ...
     fixed = {
         "objective": "lambdarank",
         "label_gain": list(np.exp2(levels) - 1),
+        "eval_at": [10],
         "num_threads": 1,
         "deterministic": True,
         "force_row_wise": True,
         "seed": seed,
         "verbosity": -1,
     }
-    data = lightgbm.Dataset(train.features, labels, group=train.lengths)
-    return lightgbm.train({**fixed, **point}, data, num_boost_round=TREES)
+    data, evaluated = lightgbm.Dataset(train.features, labels, group=train.lengths), {}
+    watch = {"valid_sets": [data], "callbacks": [lightgbm.record_evaluation(evaluated)]}
+    booster = lightgbm.train({**fixed, **point}, data, num_boost_round=TREES, **watch)
+    return booster, np.array(evaluated["training"]["ndcg@10"])
 
 
-def validation(booster, vali, trees):
-    predicted = booster.predict(vali.features, num_iteration=trees, num_threads=1)
-    return np.nanmean(graded_metric(predicted, vali.labels, vali.offsets, metric))
+def score(booster, data, trees):
+    return booster.predict(data.features, num_iteration=trees, num_threads=1)
 
 
 with job(f"lambdamart on {dataset_name}", snakemake.log[0]) as report:
     dataset = arrays.load(snakemake.input.arrays)
-    points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
-    scored = []
+    points, trained = combinations(params.grid or {}), Trained([], {}, [], [])
+    rounds = np.arange(STEP, TREES + 1, STEP)
     for fold in range(len(dataset.folds)):
+        started = time.perf_counter()
         train, vali = dataset.split(fold, "train"), dataset.split(fold, "vali")
-        seed = derive(snakemake.params.seed, dataset_name, "lambdamart", fold)
-        best = (-np.inf, None, None)
+        seed = derive(params.seed, dataset_name, "lambdamart", fold)
+        validate = validator(vali, f"{params.convention}.{params.select_by}")
+        boosters, histories = [], []
         for point in points:
-            booster = boost(train, point, seed)
-            for trees in range(STEP, TREES + 1, STEP):
-                value = validation(booster, vali, trees)
-                if value > best[0]:
-                    best = (value, booster, trees)
-            report(f"fold {fold + 1}/{len(dataset.folds)}: {point}, best validation so far {best[0]:.4f}")
-        for split in snakemake.params.splits:
-            data = dataset.split(fold, split)
-            predicted = best[1].predict(data.features, num_iteration=best[2], num_threads=1)
-            scored.append(scores.Scored(fold, split, predicted))
-    scores.write(snakemake.output.scores, scores.frame(dataset, scored))
+            booster, ndcg = boost(train, point, seed)
+            values = [validate(score(booster, vali, trees)) for trees in rounds]
+            boosters.append(booster)
+            # Lambdas are the slopes of no function; what they are made to lower is 1 - NDCG.
+            histories.append(pd.DataFrame({"round": rounds, "loss": 1 - ndcg[rounds - 1], "validation": values}))
+            report(f"fold {fold + 1}/{len(dataset.folds)}: {point}, best validation {max(values):.4f}")
+        best = trained.choose(fold, points, [max(history["validation"]) for history in histories], histories)
+        trees = int(rounds[np.argmax(histories[best]["validation"])])
+        for split in params.splits:
+            trained.scored.append(Scored(fold, split, score(boosters[best], dataset.split(fold, split), trees)))
+        trained.choices[-1] |= {"seconds": time.perf_counter() - started, "at_once": False}
+    save(dict(snakemake.output.items()), dataset, "LambdaMART", trained)

@@ -14,10 +14,12 @@ rule training_size:
         draw=r"\d+",
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=120,
     params:
-        code=lambda wildcards: fingerprint(
-            "replirank.papers.frank2007.sizes", f"replirank.methods.{wildcards.method}"
-        ),
+        code=lambda wildcards: fingerprint("replirank.papers.frank2007.sizes", f"replirank.methods.{wildcards.method}"),
         dataset=lambda wildcards: PROTOCOLS["frank2007"].datasets[0],
         grid=lambda wildcards: config["methods"][wildcards.method]["grid"],
         convention=lambda wildcards: PROTOCOLS["frank2007"].conventions[PROTOCOLS["frank2007"].datasets[0]],

@@ -13,6 +13,10 @@ rule artificial_draw:
         draw=r"\d+",
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=30,
     params:
         code=fingerprint("replirank.papers.ranknet2005.draws"),
         seed=config["seed"],

@@ -14,7 +14,7 @@ import pandas as pd
 from replirank import __version__
 from replirank.data import arrays, letor_text
 from replirank.errors import ReplirankError
-from replirank.evaluation.scores import Scored, frame, write
+from replirank.evaluation.scores import Scored, frame, read_csv, write
 from replirank.metrics.conventions import CONVENTIONS, convention
 from replirank.metrics.per_query import evaluate
 from replirank.metrics.registry import shown
@@ -57,12 +57,15 @@ def _parser() -> argparse.ArgumentParser:
         "collect",
         help="make a scores file of the workflow from the score files of another program",
         description="For a method as a rule. The patterns hold {fold}, as in out/fold{fold}.txt; each file has one "
-        "number on each line, in the order of Fold{fold}/test.txt in results/data/<dataset>/letor.",
+        "number on each line, in the order of Fold{fold}/test.txt in results/data/<dataset>/letor. Or give one CSV "
+        "file with the columns fold, split, query, document, score.",
     )
     command.add_argument("arrays", metavar="ARRAYS", help="results/data/<dataset>/arrays.npz")
-    command.add_argument("output", metavar="SCORES_CSV", help="results/scores/<paper>/<dataset>/<method>.csv")
-    command.add_argument("--test", required=True, metavar="PATTERN", help="score files of the test splits")
-    command.add_argument("--vali", metavar="PATTERN", help="score files of the validation splits")
+    command.add_argument("output", metavar="SCORES", help="results/scores/<paper>/<dataset>/<method>.parquet")
+    source = command.add_mutually_exclusive_group(required=True)
+    source.add_argument("--test", metavar="PATTERN", help="score files of the test splits")
+    source.add_argument("--csv", metavar="FILE", help="scores of all splits in one file")
+    command.add_argument("--vali", metavar="PATTERN", help="score files of the validation splits, beside --test")
     command.set_defaults(run=_collect)
     return parser
 
@@ -96,13 +99,17 @@ def _line(values: pd.Series) -> str:
 
 def _collect(options: argparse.Namespace) -> None:
     dataset = arrays.load(options.arrays)
-    scored = []
+    if options.csv and options.vali:
+        raise ReplirankError(
+            "--csv and --vali exclude each other", remedy="put the validation scores into the CSV file"
+        )
+    scored = read_csv(options.csv, dataset) if options.csv else []
     for split, pattern in (("vali", options.vali), ("test", options.test)):
         if pattern is None:
             continue
         for fold in range(len(dataset.folds)):
             path = Path(pattern.replace("{fold}", str(fold + 1)))
-            documents = dataset.split(fold, split).documents
+            documents = dataset.judgements(fold, split).documents
             scored.append(Scored(fold, split, read_numbers(path, documents, f"fold {fold + 1}'s {split} split")))
     write(options.output, frame(dataset, scored))
 

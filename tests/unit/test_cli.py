@@ -12,7 +12,7 @@ import pytest
 from replirank.cli import main
 from replirank.data import arrays
 from replirank.data.simulate import letor
-from replirank.evaluation.scores import read
+from replirank.evaluation.scores import Scored, frame, read
 
 TEST = """\
 2 qid:1 1:0.5
@@ -115,11 +115,62 @@ def test_collect_makes_a_scores_file_from_one_number_a_line(tmp_path):
         expected.append(np.random.default_rng(fold).normal(size=dataset.split(fold, "test").documents))
         (tmp_path / f"out{fold + 1}.txt").write_text("".join(f"{float(x)!r}\n" for x in expected[-1]))
     pattern = str(tmp_path / "out{fold}.txt")
-    assert main(["collect", str(tmp_path / "arrays.npz"), str(tmp_path / "s.csv"), "--test", pattern]) == 0
-    scored = read(tmp_path / "s.csv", dataset)
+    assert main(["collect", str(tmp_path / "arrays.npz"), str(tmp_path / "s.parquet"), "--test", pattern]) == 0
+    scored = read(tmp_path / "s.parquet", dataset)
     assert [(one.fold, one.split) for one in scored] == [(fold, "test") for fold in range(5)]
     for one, scores in zip(scored, expected, strict=True):
         np.testing.assert_array_equal(one.scores, scores)
+
+
+@pytest.fixture
+def five_folds(tmp_path):
+    dataset = letor(10, 6, 4, {0: 0.7, 1: 0.3}, seed=1)
+    arrays.save(tmp_path / "arrays.npz", dataset)
+    return dataset, str(tmp_path / "arrays.npz"), str(tmp_path / "s.parquet"), str(tmp_path / "given.csv")
+
+
+def given_scores(dataset):
+    made = [Scored(fold, "test", np.arange(dataset.split(fold, "test").documents) / 7) for fold in range(5)]
+    return frame(dataset, made)
+
+
+def test_collect_makes_a_scores_file_from_csv(five_folds):
+    dataset, data, output, csv = five_folds
+    given_scores(dataset).sample(frac=1, random_state=1).to_csv(csv, index=False)
+    assert main(["collect", data, output, "--csv", csv]) == 0
+    assert len(read(output, dataset)) == 5
+    for one in read(output, dataset):
+        np.testing.assert_array_equal(one.scores, np.arange(len(one.scores)) / 7)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda text: text.replace(",0.0\n", ",nan\n", 1), "given.csv:2: the score of document 1"),
+        (lambda text: text.replace("fold,", "Fold,", 1), "given.csv: the columns are Fold, split"),
+        (lambda text: text[: text.rindex("\n5,test")] + "\n", "given.csv: fold 5, test: "),
+        (lambda text: text.replace("test", "dev", 1), "given.csv:2: fold 1, split 'dev': the data has no such split"),
+    ],
+)
+def test_collect_refuses_a_csv_with_file_and_line(five_folds, tmp_path, capsys, spoil, message):
+    dataset, data, output, csv = five_folds
+    given_scores(dataset).to_csv(csv, index=False)
+    text = (tmp_path / "given.csv").read_text()
+    (tmp_path / "given.csv").write_text(spoil(text))
+    assert main(["collect", data, output, "--csv", csv]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert "remedy:" in said
+    assert not (tmp_path / "s.parquet").exists()
+
+
+def test_collect_takes_one_kind_of_file(five_folds, capsys):
+    _, data, output, csv = five_folds
+    assert main(["collect", data, output, "--csv", csv, "--vali", "out{fold}.txt"]) == 2
+    assert "--csv and --vali exclude each other" in capsys.readouterr().err
+    for words in (["--csv", csv, "--test", "out{fold}.txt"], []):
+        with pytest.raises(SystemExit):
+            main(["collect", data, output, *words])
 
 
 def test_collect_leaves_nothing_behind_when_a_score_is_missing(tmp_path, capsys):
@@ -127,6 +178,6 @@ def test_collect_leaves_nothing_behind_when_a_score_is_missing(tmp_path, capsys)
     for fold in range(1, 6):
         (tmp_path / f"out{fold}.txt").write_text("1\n")
     pattern = str(tmp_path / "out{fold}.txt")
-    assert main(["collect", str(tmp_path / "arrays.npz"), str(tmp_path / "s.csv"), "--test", pattern]) == 2
+    assert main(["collect", str(tmp_path / "arrays.npz"), str(tmp_path / "s.parquet"), "--test", pattern]) == 2
     assert "fold 1's test split" in capsys.readouterr().err
-    assert not (tmp_path / "s.csv").exists()
+    assert not (tmp_path / "s.parquet").exists()

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from helpers import ROOT
 
 from replirank.errors import ReplirankError
 from replirank.pipeline import fingerprint as sources
@@ -72,6 +73,33 @@ def test_a_method_depends_on_its_engine_and_not_on_another_method():
     names = {path.name for path in sources.sources("replirank.methods.ranksvm")}
     assert {"ranksvm.py", "margin.py", "base.py", "linear.py"} <= names
     assert not {"gradient.py", "regression.py", "stats.py"} & names
+
+
+def test_a_script_has_a_fingerprint_that_follows_what_it_imports(tmp_path, monkeypatch):
+    package = tmp_path / "replirank"
+    package.mkdir()
+    monkeypatch.setattr(sources, "PACKAGE", package)
+    script = tmp_path / "elsewhere/job.py"
+    script.parent.mkdir()
+
+    def fingerprint(script_text, module_text):
+        script.write_text(script_text)
+        (package / "a.py").write_text(module_text)
+        sources._tree.cache_clear()
+        return sources.fingerprint(script)
+
+    first = fingerprint("from replirank.a import f\n", "def f():\n    return 1\n")
+    assert fingerprint("from replirank.a import f  # it\n", "def f():\n    return 1\n") == first
+    assert fingerprint("from replirank.a import f\n", "def f():\n    return 2\n") != first
+    assert fingerprint("from replirank.a import f\nf()\n", "def f():\n    return 1\n") != first
+    sources._tree.cache_clear()
+
+
+def test_lambdamart_is_made_of_its_script_and_of_what_chooses():
+    script = ROOT / "workflow/rules/methods/lambdamart.py"
+    names = {path.name for path in sources.sources(script)}
+    assert {"lambdamart.py", "training.py", "per_query.py", "seeds.py"} <= names
+    assert not {"ranksvm.py", "margin.py"} & names
 
 
 def test_a_fingerprint_follows_the_code_and_not_its_comments(tmp_path, monkeypatch):

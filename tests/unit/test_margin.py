@@ -17,7 +17,8 @@ from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
 from replirank.data.pairs import pairs_of
-from replirank.engines.margin import PairHinge, Planes, maximise_margin, simplex_quadratic
+from replirank.engines.margin import Planes, maximise_margin, simplex_quadratic
+from replirank.engines.pair_hinge import ListedPairHinge
 from replirank.errors import ReplirankError
 
 labels_of_queries = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=8), min_size=1, max_size=5)
@@ -29,7 +30,7 @@ def problem(seed=0, queries=4, documents=5, features=3, levels=3, noise=1.0):
     x = random.normal(size=(queries * documents, features))
     utility = x @ np.arange(1, features + 1) + noise * random.normal(size=len(x))
     labels = np.digitize(utility, np.quantile(utility, np.arange(1, levels) / levels)).astype(float)
-    return PairHinge(x, labels, np.arange(0, len(x) + 1, documents))
+    return ListedPairHinge(x, labels, np.arange(0, len(x) + 1, documents))
 
 
 def one_pair(difference, queries=1):
@@ -37,7 +38,7 @@ def one_pair(difference, queries=1):
     difference = np.asarray(difference, dtype=float)
     features = np.vstack([difference + 7, np.full((queries, len(difference)), 7.0)])
     labels = np.array([1] + [0] * queries)
-    return PairHinge(features, labels, np.array([0, *range(2, queries + 2)]))
+    return ListedPairHinge(features, labels, np.array([0, *range(2, queries + 2)]))
 
 
 def differences(risk):
@@ -330,16 +331,21 @@ def test_one_pair_by_arithmetic(C, queries):
     )
 
 
+def test_C_may_be_an_integer():
+    risk = problem(3)
+    assert_array_equal(solve(risk, 1).w, solve(risk, 1.0).w)
+
+
 def test_separable_by_arithmetic():
     """Documents on a line at 0, 1 and 3: the nearest pair, 1 apart, has margin 1 when w = 1."""
-    risk = PairHinge(np.array([[0.0], [1], [3]]), np.array([0, 1, 2]), np.array([0, 3]))
+    risk = ListedPairHinge(np.array([[0.0], [1], [3]]), np.array([0, 1, 2]), np.array([0, 3]))
     found = solve(risk, 1000.0, gap=1e-9)
     assert_allclose(found.w, [1], rtol=1e-6)
     assert_allclose(found.objective, 1 / 2, rtol=1e-6)
 
 
 def test_conflicting_pairs_cancel():
-    risk = PairHinge(np.array([[1.0], [0], [0], [1]]), np.array([1, 0, 1, 0]), np.array([0, 2, 4]))
+    risk = ListedPairHinge(np.array([[1.0], [0], [0], [1]]), np.array([1, 0, 1, 0]), np.array([0, 2, 4]))
     found = solve(risk, 5.0, gap=1e-9)
     assert_allclose(found.w, [0], atol=1e-4)
     assert_allclose(found.objective, 5.0 * (1 + 1) / 2, rtol=1e-8)
@@ -348,7 +354,7 @@ def test_conflicting_pairs_cancel():
 @pytest.mark.parametrize("labels", [[0, 0, 0, 0], [1, 1, 2, 2]])
 def test_without_pairs_nothing_is_learned(labels):
     features = np.arange(8.0).reshape(4, 2)
-    found = solve(PairHinge(features, np.array(labels), np.array([0, 2, 4])), 10.0)
+    found = solve(ListedPairHinge(features, np.array(labels), np.array([0, 2, 4])), 10.0)
     assert_array_equal(found.w, [0, 0])
     assert found.objective == found.lower_bound == 0
 
@@ -364,7 +370,7 @@ def test_a_constant_feature_gets_no_weight():
 def test_repeated_documents_and_features():
     """Half the tangents repeat each other, and the weight of a feature that is there twice is split evenly."""
     risk = problem(6)
-    twice = PairHinge(np.tile(risk.features, 2), np.zeros(len(risk.features)), np.array([0, len(risk.features)]))
+    twice = ListedPairHinge(np.tile(risk.features, 2), np.zeros(len(risk.features)), np.array([0, len(risk.features)]))
     twice.better, twice.worse, twice.queries = risk.better, risk.worse, risk.queries
     found = solve(twice, 1.0, gap=1e-6)
     assert_allclose(found.w[:3], found.w[3:], rtol=1e-9)
@@ -394,7 +400,7 @@ def test_many_documents_in_one_query():
     """All pairs of 150 documents: their number, and the weights of a noiseless line."""
     count = 150
     x = np.linspace(0, 1, count)[:, None]
-    risk = PairHinge(x, np.arange(count), np.array([0, count]))
+    risk = ListedPairHinge(x, np.arange(count), np.array([0, count]))
     assert len(risk.better) == count * (count - 1) // 2
     found = solve(risk, 1e6, gap=1e-6)
     # Every step of 1 / 149 gets a margin of 1.
@@ -406,6 +412,6 @@ def test_features_of_very_uneven_scale_are_no_obstacle(seed):
     """Seed 0 is a draw on which a larger ridge in the quadratic problem kept the bounds apart for ever."""
     random = np.random.default_rng([5, seed])
     features = random.normal(size=(7, 9)) * 10 ** random.uniform(-2, 4, size=9)
-    risk = PairHinge(features, random.integers(0, 3, 7).astype(float), np.array([0, 7]))
+    risk = ListedPairHinge(features, random.integers(0, 3, 7).astype(float), np.array([0, 7]))
     margin = maximise_margin(risk, 800.0, Planes(9), gap=1e-3)
     assert margin.lower_bound <= margin.objective <= margin.lower_bound / (1 - 1e-3)

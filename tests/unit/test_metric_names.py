@@ -115,7 +115,7 @@ def evidence():
 
 
 def make(kind, evidence, **entry):
-    return papers.maker("letor", "TABLES", kind)({"title": "A table", "role": "toy", **entry}, evidence)
+    return papers.maker("letor", "tables", kind)({"title": "A table", "role": "toy", **entry}, evidence)
 
 
 def test_every_metric_stands_in_a_comparison(evidence):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -53,7 +55,7 @@ def by_split(read: list[scores.Scored]) -> dict[tuple[int, str], list[str]]:
 
 @pytest.fixture
 def written(tmp_path):
-    """Write a scores file of these rows."""
+    """Write a CSV file of these rows, as another program does."""
 
     def write(rows, header=HEADER, end="\n"):
         path = tmp_path / "scores.csv"
@@ -65,7 +67,7 @@ def written(tmp_path):
 
 def refused(path) -> ReplirankError:
     with pytest.raises(ReplirankError) as caught:
-        scores.read(path, DATASET)
+        (scores.read_csv if path.suffix == ".csv" else scores.read)(path, DATASET)
     assert caught.value.path == path
     assert caught.value.remedy
     return caught.value
@@ -91,7 +93,7 @@ def test_the_rows_are_named_by_fold_split_query_and_place():
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=18, max_size=18))
 def test_what_is_written_is_read_back_to_the_bit(tmp_path_factory, values):
-    path = tmp_path_factory.mktemp("scores") / "scores.csv"
+    path = tmp_path_factory.mktemp("scores") / "scores.parquet"
     made = scored(values.__getitem__)
     scores.write(path, scores.frame(DATASET, made))
     assert by_split(scores.read(path, DATASET)) == by_split(made)
@@ -110,8 +112,8 @@ def test_awkward_numbers_are_read_back_to_the_bit(tmp_path):
         123456789e-20,
     ]
     made = scored(lambda row: awkward[row % len(awkward)])
-    scores.write(tmp_path / "scores.csv", scores.frame(DATASET, made))
-    assert by_split(scores.read(tmp_path / "scores.csv", DATASET)) == by_split(made)
+    scores.write(tmp_path / "scores.parquet", scores.frame(DATASET, made))
+    assert by_split(scores.read(tmp_path / "scores.parquet", DATASET)) == by_split(made)
 
 
 def test_the_same_scores_give_the_same_bytes(tmp_path):
@@ -122,9 +124,9 @@ def test_the_same_scores_give_the_same_bytes(tmp_path):
 
 def test_float32_scores_are_kept_as_they_are(tmp_path):
     made = [one._replace(scores=one.scores.astype(np.float32)) for one in scored()]
-    scores.write(tmp_path / "scores.csv", scores.frame(DATASET, made))
+    scores.write(tmp_path / "scores.parquet", scores.frame(DATASET, made))
     wide = [one._replace(scores=one.scores.astype(np.float64)) for one in made]
-    assert by_split(scores.read(tmp_path / "scores.csv", DATASET)) == by_split(wide)
+    assert by_split(scores.read(tmp_path / "scores.parquet", DATASET)) == by_split(wide)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -132,12 +134,12 @@ def test_the_rows_may_come_in_any_order(tmp_path, seed):
     made = scored()
     frame = scores.frame(DATASET, made)
     order = random.Random(seed).sample(range(len(frame)), len(frame))
-    scores.write(tmp_path / "scores.csv", frame.iloc[order])
-    assert by_split(scores.read(tmp_path / "scores.csv", DATASET)) == by_split(made)
+    scores.write(tmp_path / "scores.parquet", frame.iloc[order])
+    assert by_split(scores.read(tmp_path / "scores.parquet", DATASET)) == by_split(made)
 
 
 def test_other_splits_than_test_may_be_left_out(written):
-    read = scores.read(written(TEST_ROWS), DATASET)
+    read = scores.read_csv(written(TEST_ROWS), DATASET)
     assert [(one.fold, one.split, one.scores.tolist()) for one in read] == [
         (0, "test", [0.25, -1, 1e-3]),
         (1, "test", [5, 4.5]),
@@ -150,12 +152,12 @@ def test_other_splits_than_test_may_be_left_out(written):
     [(HEADER, "\r\n"), ('"fold","split","query","document","score"', "\n"), ("\ufeff" + HEADER, "\n")],
 )
 def test_a_file_of_another_program_is_as_good(written, header, end):
-    assert len(scores.read(written(TEST_ROWS, header, end), DATASET)) == 3
+    assert len(scores.read_csv(written(TEST_ROWS, header, end), DATASET)) == 3
 
 
 def test_further_columns_are_not_written(tmp_path):
-    scores.write(tmp_path / "scores.csv", scores.frame(DATASET, scored()).assign(note="made up"))
-    assert len(scores.read(tmp_path / "scores.csv", DATASET)) == 9
+    scores.write(tmp_path / "scores.parquet", scores.frame(DATASET, scored()).assign(note="made up"))
+    assert len(scores.read(tmp_path / "scores.parquet", DATASET)) == 9
 
 
 # What is refused
@@ -217,8 +219,12 @@ def test_a_score_that_is_not_finite_is_refused(written, value, shuffled):
 
 
 def test_a_nan_that_was_written_is_refused(tmp_path):
-    scores.write(tmp_path / "scores.csv", scores.frame(DATASET, scored(lambda row: float("nan") if row == 6 else row)))
-    assert refused(tmp_path / "scores.csv").line == 8
+    scores.write(
+        tmp_path / "scores.parquet", scores.frame(DATASET, scored(lambda row: float("nan") if row == 6 else row))
+    )
+    error = refused(tmp_path / "scores.parquet")
+    assert error.what == "the score of document 1 of query 30 is not finite"  # row 6 is the first of fold 2
+    assert error.line is None  # of a file that has no lines
 
 
 @pytest.mark.parametrize(
@@ -278,22 +284,62 @@ def test_other_columns_are_refused_with_the_right_ones(written, header):
         pytest.param(b"0 qid:1 1:0.5\n1 qid:1 1:2\n", id="LETOR text"),
     ],
 )
-def test_what_is_no_scores_file_is_refused(tmp_path, content):
-    (tmp_path / "scores.csv").write_bytes(content)
-    assert refused(tmp_path / "scores.csv").what.isprintable()
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_what_is_no_scores_file_is_refused(tmp_path, content, suffix):
+    (tmp_path / f"scores.{suffix}").write_bytes(content)
+    assert refused(tmp_path / f"scores.{suffix}").what.isprintable()
+
+
+def test_parquet_of_other_columns_or_types_is_refused_with_the_right_ones(tmp_path):
+    frame = scores.frame(DATASET, scored())
+    for wrong in (frame.drop(columns="document"), frame.astype({"fold": "int32"}), frame[frame.columns[::-1]]):
+        wrong.to_parquet(tmp_path / "scores.parquet", index=False)
+        error = refused(tmp_path / "scores.parquet")
+        assert (
+            error.remedy == "they must be fold (int64), split (string), query (int64), document (int64), score (double)"
+        )
+    assert error.what.startswith("the columns are score (double), document (int64)")
+
+
+def test_parquet_is_checked_against_the_data(tmp_path):
+    frame = scores.frame(DATASET, scored())
+    path = tmp_path / "scores.parquet"
+    scores.write(path, frame[(frame["fold"] != 2) | (frame["split"] != "test")])
+    assert refused(path).what == "fold 2 has no test scores"
+    scores.write(path, frame.iloc[1:])
+    assert refused(path).what == "fold 1, train: 1 documents are scored, 2 are in the data, and 1 of these match"
+    scores.write(path, pd.concat([frame, frame.iloc[:1]]))
+    assert refused(path).what == "fold 1, train: a document is scored twice"
+    scores.write(path, frame.assign(split=frame["split"].replace("vali", "dev")))
+    assert refused(path).what == "fold 1, split 'dev': the data has no such split"
+
+
+# Of a method that does not support the data set
+
+
+def test_a_file_without_rows_may_say_why(tmp_path):
+    path = tmp_path / "scores.parquet"
+    scores.write(path, scores.frame(DATASET, []), unsupported="the labels are a strict order")
+    assert scores.read(path, DATASET) == []
+    assert pq.read_schema(path).metadata == {b"unsupported": b"the labels are a strict order"}
+
+
+def test_a_file_without_rows_and_reason_is_refused(tmp_path):
+    scores.write(tmp_path / "scores.parquet", scores.frame(DATASET, []))
+    assert refused(tmp_path / "scores.parquet").what == "fold 1 has no test scores"
 
 
 def test_scores_of_another_data_set_are_refused(tmp_path):
     data = DATASET.data
     other = Dataset(RankingData(data.features, data.labels, data.offsets, data.query_ids + 1), DATASET.folds)
-    scores.write(tmp_path / "scores.csv", scores.frame(other, scored()))
-    assert "0 of these match" in refused(tmp_path / "scores.csv").what
+    scores.write(tmp_path / "scores.parquet", scores.frame(other, scored()))
+    assert "0 of these match" in refused(tmp_path / "scores.parquet").what
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path):
-    path = tmp_path / "scores.csv"
+    path = tmp_path / "scores.parquet"
     path.write_text("old")
     with pytest.raises(KeyError):
         scores.write(path, scores.frame(DATASET, scored()).drop(columns="score"))
     assert path.read_text() == "old"
-    assert [file.name for file in tmp_path.iterdir()] == ["scores.csv"]
+    assert [file.name for file in tmp_path.iterdir()] == ["scores.parquet"]

@@ -1,5 +1,6 @@
 """Training: the grid, the choice by validation, the scores and what is written down about them."""
 
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -7,17 +8,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import ranking
 from numpy.testing import assert_allclose, assert_array_equal
 
+from replirank import methods
 from replirank.data.arrays import Dataset, Fold, RankingData
 from replirank.errors import ReplirankError
+from replirank.evaluation import scores
 from replirank.methods.base import Fit, Method, Task
 from replirank.methods.bm25 import BM25
+from replirank.methods.rankboost import RankBoost
 from replirank.methods.ranknet_linear import RankNetLinear
 from replirank.methods.ranksvm import RankSVM
+from replirank.models import base as models
 from replirank.models.linear import Linear
 from replirank.seeds import derive
-from replirank.training import grid_points, train
+from replirank.training import Trained, grid_points, save, train
 
 # Six queries of three documents with labels 2, 1, 0. Column 0 ranks them right in train and wrong elsewhere, column 1
 # is right in vali, column 2 in test, column 3 in vali again, and column 4 in vali but for one swap.
@@ -414,10 +420,8 @@ def test_scores_that_are_not_finite_are_an_error():
 
 
 def test_an_error_of_a_real_method_says_where():
-    data = dataset()
-    nameless = replace(data, data=replace(data.data, columns={}))
-    with pytest.raises(ReplirankError, match="fold 1/1, grid point 1/1, no hyper-parameters: this data set has no col"):
-        run(BM25, data=nameless)
+    with pytest.raises(ReplirankError, match="fold 1/1, grid point 1/1, rounds 2, thresholds 0: 0 thresholds"):
+        run(RankBoost, {"rounds": [2], "thresholds": [0]})
 
 
 # Seeds
@@ -538,3 +542,90 @@ class OneGoesWrong(Together):
 def test_of_points_fitted_at_once_the_one_that_went_wrong_is_named():
     with pytest.raises(ReplirankError, match="fold 1/1, column test: scores are not finite"):
         run(OneGoesWrong)
+
+
+# What a rule leaves behind
+
+
+@dataclass(frozen=True)
+class NotHere(OneColumn):
+    """Says that it cannot be used, and would fail if it were."""
+
+    @classmethod
+    def unsupported(cls, data):
+        return f"there are {data.documents} documents"
+
+    @classmethod
+    def plan(cls, trains):
+        raise AssertionError("it was trained")
+
+
+def saved(folder, method, **rest):
+    files = {name: folder / f"{name}{suffix}" for name, suffix in OUTPUTS.items()}
+    trained = run(method, **rest)
+    save(files, dataset(folds=2), method.title, trained)
+    return files, trained
+
+
+OUTPUTS = {"scores": ".parquet", "models": ".npz", "choices": ".json", "history": ".csv"}
+
+
+def test_what_was_trained_is_saved(tmp_path):
+    files, trained = saved(tmp_path, Epochs, data=dataset(folds=2))
+    read = scores.read(files["scores"], dataset(folds=2))
+    for fold, split, values in trained.scored:
+        (same,) = [one.scores for one in read if (one.fold, one.split) == (fold, split)]
+        assert_array_equal(same, values)
+    assert list(models.load(files["models"])) == ["fold1", "fold2"]
+    assert json.loads(files["choices"].read_text()) == {"title": "One column, slowly", "folds": trained.choices}
+    pd.testing.assert_frame_equal(pd.read_csv(files["history"]), trained.history)
+
+
+def test_another_program_may_keep_its_models(tmp_path):
+    files = {name: tmp_path / name for name in OUTPUTS if name != "models"}
+    save(files, dataset(), OneColumn.title, run())
+    assert {path.name for path in tmp_path.iterdir()} == {"scores", "choices", "history"}
+
+
+def test_a_method_that_does_not_support_the_data_says_why_and_is_not_trained(tmp_path):
+    said = []
+    files, trained = saved(tmp_path, NotHere, data=dataset(folds=2), report=said.append)
+    reason = "there are 18 documents"
+    assert said == [f"not supported: {reason}"]
+    assert trained == Trained([], {}, [], [], unsupported=reason)
+    assert scores.read(files["scores"], dataset(folds=2)) == []
+    assert models.load(files["models"]) == {}
+    assert json.loads(files["choices"].read_text()) == {"title": "One column", "folds": [], "unsupported": reason}
+    assert pd.read_csv(files["history"]).empty
+
+
+def test_a_wrong_parameter_is_refused_even_where_the_data_is_not_supported():
+    with pytest.raises(ReplirankError, match="no hyper-parameter 'c'"):
+        run(NotHere, {"c": [1]})
+
+
+STRICT_ORDER = ranking(np.zeros((150, 2)), np.arange(150))
+METHODS_BY_NEED = {
+    "bm25": ["bm25", "bm25_tuned"],
+    "bm25 or pagerank": ["bm25_pagerank", "bm25_pagerank_fixed"],
+}
+
+
+@pytest.mark.parametrize("name", ["cosine_bayes", "cross_entropy_bayes", "squared_bayes", "plugin"])
+def test_bayes_optimal_functions_do_not_support_strict_orders(name):
+    reason = methods.find(name).unsupported(STRICT_ORDER)
+    assert reason == "150 relevance levels up to 149 are too many for a multiclass logistic model"
+    assert methods.find(name).unsupported(dataset().data) is None
+
+
+@pytest.mark.parametrize(("need", "name"), [(need, name) for need, names in METHODS_BY_NEED.items() for name in names])
+def test_methods_that_need_a_column_do_not_support_data_without_it(need, name):
+    reason = methods.find(name).unsupported(STRICT_ORDER)
+    assert reason == f"this data set has no column known to hold {need}"
+    known = replace(STRICT_ORDER, columns={"bm25": 0, "pagerank": 1})
+    assert methods.find(name).unsupported(known) is None
+
+
+@pytest.mark.parametrize("name", ["ranksvm", "regression", "listnet", "cosine_linear", "rankboost"])
+def test_other_methods_support_strict_orders_without_known_columns(name):
+    assert methods.find(name).unsupported(STRICT_ORDER) is None

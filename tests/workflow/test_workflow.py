@@ -154,7 +154,7 @@ def test_a_killed_run_resumes_and_ends_with_the_same_tables(two_cores, snakemake
         time.sleep(0.02)
     os.killpg(running.pid, signal.SIGKILL)
     running.wait()
-    assert not (folder / "results/scores/letor/ohsumed/ranknet_two_layer.csv").exists()
+    assert not (folder / "results/scores/letor/ohsumed/ranknet_two_layer.parquet").exists()
     assert not (folder / "results/metrics.parquet").exists()
 
     resumed = snakemake(folder, "--cores", "2", config=TWO)
@@ -200,7 +200,7 @@ def test_a_wrong_name_in_the_config_gets_one_clear_message(snakemake, tmp_path, 
 
 def test_an_unknown_hyperparameter_stops_the_job_with_a_remedy(snakemake, tmp_path):
     config = {"methods": {"ranksvm": {"grid": {"c": [1.0]}}}}
-    target = "results/scores/letor/ohsumed/ranksvm.csv"
+    target = "results/scores/letor/ohsumed/ranksvm.parquet"
     done = snakemake(tmp_path / "run", "--cores", "1", target, config=config, check=False)
     assert done.returncode
     assert "[ranksvm on ohsumed for letor] RankSVM has no hyper-parameter 'c'\n  remedy: it has C, gap" in done.stderr

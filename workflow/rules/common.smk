@@ -78,6 +78,16 @@ PROTOCOLS = {paper: resolve(config, paper, lambda name: bool(source_of(name))) f
 RUN_DATASETS = list(dict.fromkeys(dataset for paper in config["run"] for dataset in PROTOCOLS[paper].datasets))
 
 
+def by_size(least, per_mb):
+    """A resource of a job on one data set: what a full run took, and some, with the size of the features in MB."""
+
+    def amount(wildcards):
+        spec = SPECS[wildcards.dataset]
+        return round(least + per_mb * (spec.documents or 100_000) * spec.features * 4 / 1e6)
+
+    return amount
+
+
 def outputs_of(paper, part):
     """The paper's tables or figures that can be made: not those whose role has no data set."""
     entries = PAPERS[paper].get(part, {}).items()

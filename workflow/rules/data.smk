@@ -13,6 +13,10 @@ rule prepare:
         "results/benchmarks/prepare/{dataset}.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=by_size(1000, per_mb=10),
+        runtime=by_size(30, per_mb=0.1),
     params:
         code=fingerprint("replirank.data.prepare"),
         settings=lambda wildcards: config["datasets"][wildcards.dataset],
@@ -36,6 +40,10 @@ rule letor_text:
         "results/benchmarks/letor_text/{dataset}.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=by_size(1000, per_mb=10),
+        runtime=by_size(30, per_mb=0.1),
     params:
         code=fingerprint("replirank.data.letor_text"),
     script:

@@ -6,7 +6,7 @@ rule evaluate:
         arrays="results/data/{dataset}/arrays.npz",
         card="results/data/{dataset}/card.json",
         scores=lambda wildcards: expand(
-            "results/scores/{{paper}}/{{dataset}}/{method}.csv", method=PROTOCOLS[wildcards.paper].methods
+            "results/scores/{{paper}}/{{dataset}}/{method}.parquet", method=PROTOCOLS[wildcards.paper].methods
         ),
     output:
         metrics="results/metrics/{paper}/{dataset}.parquet",
@@ -16,6 +16,10 @@ rule evaluate:
         "results/benchmarks/evaluate/{paper}/{dataset}.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=by_size(1000, per_mb=10),
+        runtime=by_size(30, per_mb=0.1),
     params:
         code=fingerprint("replirank.evaluation.per_dataset"),
     script:
@@ -35,6 +39,10 @@ rule paper_metrics:
         "results/benchmarks/metrics/{paper}.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
     script:
         "../scripts/metrics.py"
 
@@ -50,5 +58,9 @@ rule metrics:
         "results/benchmarks/metrics.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=10,
     script:
         "../scripts/metrics.py"

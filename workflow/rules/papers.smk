@@ -16,6 +16,10 @@ rule table:
         "results/benchmarks/tables/{paper}/{name}.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
     params:
         code=lambda wildcards: fingerprint(
             f"replirank.papers.{wildcards.paper}.tables", "replirank.papers.common.tables"
@@ -40,6 +44,10 @@ rule figure:
         "results/benchmarks/figures/{paper}/{name}.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
     params:
         code=lambda wildcards: fingerprint(
             f"replirank.papers.{wildcards.paper}.figures", "replirank.papers.common.figures"

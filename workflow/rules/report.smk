@@ -13,6 +13,10 @@ rule provenance:
         "results/benchmarks/provenance.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
     params:
         config=config,
     script:
@@ -34,6 +38,10 @@ rule report:
         "results/benchmarks/report.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
     params:
         code=fingerprint("replirank.reporting.page"),
     script:

@@ -6,7 +6,7 @@ rule train:
     input:
         arrays="results/data/{dataset}/arrays.npz",
     output:
-        scores="results/scores/{paper}/{dataset}/{method}.csv",
+        scores="results/scores/{paper}/{dataset}/{method}.parquet",
         models="results/models/{paper}/{dataset}/{method}.npz",
         choices="results/choices/{paper}/{dataset}/{method}.json",
         history="results/history/{paper}/{dataset}/{method}.csv",
@@ -18,6 +18,10 @@ rule train:
         method="|".join(methods.ids()),
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=by_size(1000, per_mb=20),
+        runtime=by_size(60, per_mb=5),
     params:
         code=lambda wildcards: fingerprint("replirank.training", f"replirank.methods.{wildcards.method}"),
         grid=lambda wildcards: config["methods"][wildcards.method]["grid"],

@@ -15,20 +15,16 @@ from replirank.atomic import atomic_write
 from replirank.errors import ReplirankError
 
 
-@dataclass(frozen=True, eq=False)
-class RankingData:
-    """Documents of many queries, those of a query side by side.
+class Judgements:
+    """Labels of the documents of many queries, those of a query side by side: all that an evaluation asks of data.
 
-    Query q owns the rows offsets[q]:offsets[q + 1]. `columns` names the features whose meaning a method may ask for
-    ("bm25", "pagerank"), counted from 0.
+    Query q owns the rows offsets[q]:offsets[q + 1].
     """
 
-    features: np.ndarray  # (documents, features) float32
-    labels: np.ndarray  # (documents,) float32
-    offsets: np.ndarray  # (queries + 1,) int64
-    query_ids: np.ndarray  # (queries,) int64
-    document_ids: np.ndarray | None = None  # (documents,) str
-    columns: Mapping[str, int] = field(default_factory=dict)
+    def __init__(self, labels: np.ndarray, offsets: np.ndarray, query_ids: np.ndarray):
+        self.labels = labels
+        self.offsets = offsets
+        self.query_ids = query_ids
 
     @property
     def queries(self) -> int:
@@ -47,18 +43,52 @@ class RankingData:
         """The position of each document's query."""
         return np.repeat(np.arange(self.queries), self.lengths)
 
-    def column(self, name: str) -> int:
-        """The feature of this meaning."""
-        if name not in self.columns:
-            raise ReplirankError(
-                f"this data set has no column known to hold {name}",
-                remedy="name it in src/replirank/data/specs.py, or take the method off this data set",
-            )
-        return self.columns[name]
-
     def __iter__(self) -> Iterator[slice]:
         """The rows of each query, in order."""
         return (slice(a, b) for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True))
+
+    def rows(self, positions: np.ndarray) -> np.ndarray:
+        """The row numbers of the queries at these positions, one query after the other."""
+        lengths = self.lengths[positions]
+        first = np.cumsum(lengths) - lengths
+        return np.repeat(self.offsets[positions] - first, lengths) + np.arange(lengths.sum())
+
+    def judgements(self, positions: Sequence[int] | np.ndarray) -> Judgements:
+        """Of the queries at these positions, in this order."""
+        positions = np.asarray(positions, dtype=np.int64)
+        return Judgements(
+            labels=self.labels[self.rows(positions)],
+            offsets=np.concatenate([[0], np.cumsum(self.lengths[positions])]).astype(np.int64),
+            query_ids=self.query_ids[positions],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RankingData(Judgements):
+    """Judged documents with their features.
+
+    `columns` names the features whose meaning a method may ask for ("bm25", "pagerank"), counted from 0.
+    """
+
+    features: np.ndarray  # (documents, features) float32
+    labels: np.ndarray  # (documents,) float32
+    offsets: np.ndarray  # (queries + 1,) int64
+    query_ids: np.ndarray  # (queries,) int64
+    document_ids: np.ndarray | None = None  # (documents,) str
+    columns: Mapping[str, int] = field(default_factory=dict)
+
+    def lacks(self, *columns: str) -> str | None:
+        """The reason why a method that needs these columns cannot be used; None where all are known."""
+        missing = [name for name in columns if name not in self.columns]
+        return f"this data set has no column known to hold {' or '.join(missing)}" if missing else None
+
+    def column(self, name: str) -> int:
+        """The feature of this meaning."""
+        if reason := self.lacks(name):
+            raise ReplirankError(
+                reason, remedy="name it in src/replirank/data/specs.py, or take the method off this data set"
+            )
+        return self.columns[name]
 
     def take(self, positions: Sequence[int] | np.ndarray) -> RankingData:
         """The queries at these positions, in this order."""
@@ -67,17 +97,9 @@ class RankingData:
         return replace(
             self,
             features=self.features[rows],
-            labels=self.labels[rows],
-            offsets=np.concatenate([[0], np.cumsum(self.lengths[positions])]).astype(np.int64),
-            query_ids=self.query_ids[positions],
             document_ids=None if self.document_ids is None else self.document_ids[rows],
+            **vars(self.judgements(positions)),
         )
-
-    def rows(self, positions: np.ndarray) -> np.ndarray:
-        """The row numbers of the queries at these positions, one query after the other."""
-        lengths = self.lengths[positions]
-        first = np.cumsum(lengths) - lengths
-        return np.repeat(self.offsets[positions] - first, lengths) + np.arange(lengths.sum())
 
     def checksum(self) -> str:
         """SHA-256 of the content: the same whichever archive, fold layout or line ending it came in."""
@@ -109,6 +131,10 @@ class Dataset:
     def split(self, fold: int, name: str) -> RankingData:
         """The queries of one split ("train", "vali", "test") of a fold, counted from 0."""
         return self.data.take(getattr(self.folds[fold], name))
+
+    def judgements(self, fold: int, name: str) -> Judgements:
+        """What is known of the same queries without their features, which a split copies."""
+        return self.data.judgements(getattr(self.folds[fold], name))
 
     @property
     def best_label(self) -> float:

@@ -6,20 +6,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from replirank.data.arrays import RankingData
+from replirank.data.arrays import Judgements, RankingData
 
 
-def pair_counts(data: RankingData) -> np.ndarray:
+def pair_counts(data: Judgements) -> np.ndarray:
     """How many pairs of documents with different labels each query has.
 
     >>> labels = np.array([2, 0, 1, 1, 0], dtype=np.float32)
-    >>> pair_counts(RankingData(np.zeros((5, 1)), labels, np.array([0, 4, 5]), np.array([1, 2])))
+    >>> pair_counts(Judgements(labels, offsets=np.array([0, 4, 5]), query_ids=np.array([1, 2])))
     array([5, 0])
     """
-    levels = np.unique(data.labels)
-    counts = np.array([np.add.reduceat(data.labels == level, data.offsets[:-1], dtype=np.int64) for level in levels])
-    below = np.cumsum(counts, axis=0) - counts
-    return np.sum(counts * below, axis=0)
+    query = data.query_of
+    order = np.lexsort((data.labels, query))
+    labels = data.labels[order]
+    changes = (labels[1:] != labels[:-1]) | (query[1:] != query[:-1])
+    starts = np.flatnonzero(np.concatenate([[True], changes])[: len(labels)])
+    alike = np.diff(np.append(starts, len(labels)))  # documents of one query with one label
+    # Of n^2 ordered pairs, those of equal labels are taken away; each other pair is there twice.
+    equal = np.bincount(query[starts], weights=alike.astype(np.float64) ** 2, minlength=data.queries)
+    return (data.lengths**2 - equal.astype(np.int64)) // 2
 
 
 def pairs_of(labels: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -41,5 +46,5 @@ def queries_with_pairs(data: RankingData) -> RankingData:
     return data.take(np.flatnonzero(highest > lowest))
 
 
-def level_counts(train: RankingData, levels: Sequence[float]) -> tuple[int, ...]:
+def level_counts(train: Judgements, levels: Sequence[float]) -> tuple[int, ...]:
     return tuple(int(np.sum(train.labels == level)) for level in levels)

@@ -13,12 +13,13 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from replirank.data.pairs import pairs_of
 from replirank.errors import ReplirankError
 
 
 class Risk(Protocol):
     """A convex, piecewise linear risk R >= 0."""
+
+    halvings: int  # of the step in the line search
 
     def tangent(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """R(w) and a subgradient there."""
@@ -57,7 +58,7 @@ def maximise_margin(
     value, gradient = risk.tangent(best)
     planes.add(value, gradient, best)
     objective = C * value
-    weights = np.array([C])  # of the planes; all on R >= 0, which is w = 0
+    weights = np.array([C], dtype=np.float64)  # of the planes; all on R >= 0, which is w = 0
     for rounds in range(1, most_rounds + 1):
         weights = np.pad(weights, (0, len(planes.offsets) - len(weights)))
         weights = simplex_quadratic(planes.gram, planes.offsets, weights)
@@ -90,7 +91,7 @@ def _walk(risk: Risk, C: float, start: np.ndarray, towards: np.ndarray) -> np.nd
     low, high = 0.0, 1.0
     while slope(high) < 0:
         low, high = high, 2 * high
-    for _ in range(30):
+    for _ in range(risk.halvings):
         middle = (low + high) / 2
         low, high = (middle, high) if slope(middle) < 0 else (low, middle)
     return start + low * direction
@@ -131,28 +132,3 @@ def _on_support(gram: np.ndarray, linear: np.ndarray, total: float) -> np.ndarra
     system = np.ones((count + 1, count + 1))
     system[:count, :count], system[count, count] = gram, 0
     return np.linalg.solve(system, np.append(linear, total))[:count]
-
-
-class PairHinge:
-    """RankSVM's risk: the hinge loss of every pair with different labels, over the number of queries."""
-
-    def __init__(self, features: np.ndarray, labels: np.ndarray, offsets: np.ndarray):
-        self.features = features.astype(np.float64)
-        self.better, self.worse = pairs_of(labels, offsets)
-        self.queries = len(offsets) - 1
-
-    def tangent(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        missing = 1 - self._margins(self.features @ w)
-        violated = missing > 0
-        documents = len(self.features)
-        pull = np.bincount(self.worse[violated], minlength=documents) - np.bincount(
-            self.better[violated], minlength=documents
-        )
-        return missing[violated].sum() / self.queries, pull @ self.features / self.queries
-
-    def slope(self, w: np.ndarray, direction: np.ndarray) -> Callable[[float], float]:
-        margins, change = self._margins(self.features @ w), self._margins(self.features @ direction)
-        return lambda t: -change[margins + t * change < 1].sum() / self.queries
-
-    def _margins(self, scores: np.ndarray) -> np.ndarray:
-        return scores[self.better] - scores[self.worse]

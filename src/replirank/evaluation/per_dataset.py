@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 import pandas as pd
 
 from replirank.data.arrays import Dataset
-from replirank.evaluation.scores import Scored
+from replirank.errors import ReplirankError
+from replirank.evaluation.scores import Scored, read
 from replirank.metrics.per_query import evaluate
+
+
+def metrics_of_files(
+    dataset: Dataset, files: Iterable[str], keys: Mapping[str, str], report: Callable[[str], None]
+) -> pd.DataFrame:
+    """Of scores files, which are named after their methods. Those that do not support the data set have no rows."""
+    pieces = []
+    for path in files:
+        report(path)
+        if scored := read(path, dataset):
+            pieces.append(metrics_of(dataset, scored, {**keys, "method": Path(path).stem}))
+    if not pieces:
+        raise ReplirankError(
+            f"no method of {keys['paper']} supports {keys['dataset']}",
+            path="config.yaml",
+            remedy=f"take the data set off papers: {keys['paper']}:, or give the paper a method that can be used on it",
+        )
+    return pd.concat(pieces, ignore_index=True)
 
 
 def metrics_of(dataset: Dataset, scored: list[Scored], keys: Mapping[str, str]) -> pd.DataFrame:
@@ -16,7 +36,7 @@ def metrics_of(dataset: Dataset, scored: list[Scored], keys: Mapping[str, str]) 
     best_label = dataset.best_label
     pieces = []
     for fold, split, scores in scored:
-        data = dataset.split(fold, split)
+        data = dataset.judgements(fold, split)
         metrics = evaluate(scores, data.labels, data.offsets, best_label=best_label)
         place = {**keys, "fold": fold + 1, "split": split}
         pieces.append(pd.concat([pd.DataFrame({**place, "query": data.query_ids}), metrics], axis=1))

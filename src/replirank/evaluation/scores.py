@@ -1,7 +1,9 @@
 """The scores file: what every method leaves for the evaluation, whatever program it is.
 
-A CSV file with the columns fold (from 1), split (train, vali or test), query (its id), document (its place among the
-query's documents in the data, from 1) and score. The test split of every fold must be there; the others may be.
+A Parquet file with the columns fold (from 1), split (train, vali or test), query (its id), document (its place among
+the query's documents in the data, from 1) and score. The test split of every fold must be there; the others may be. A
+method that does not support the data set leaves a file without rows that says why. Another program may hand in a CSV
+file with the same columns, from which `replirank collect` makes this file.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 
 from replirank.atomic import atomic_write
-from replirank.data.arrays import Dataset, RankingData
+from replirank.data.arrays import Dataset, Judgements
 from replirank.errors import ReplirankError
 
 COLUMNS = {
@@ -27,6 +30,7 @@ COLUMNS = {
     "document": pa.int64(),
     "score": pa.float64(),
 }
+UNSUPPORTED = b"unsupported"  # the key of the reason in the file's metadata
 
 
 class Scored(NamedTuple):
@@ -38,9 +42,9 @@ class Scored(NamedTuple):
 
 
 def frame(dataset: Dataset, scored: Sequence[Scored]) -> pd.DataFrame:
-    pieces = []
+    pieces = [pa.schema(COLUMNS).empty_table().to_pandas()]
     for fold, split, scores in scored:
-        data = dataset.split(fold, split)
+        data = dataset.judgements(fold, split)
         pieces.append(
             pd.DataFrame(
                 {
@@ -55,22 +59,40 @@ def frame(dataset: Dataset, scored: Sequence[Scored]) -> pd.DataFrame:
     return pd.concat(pieces, ignore_index=True)
 
 
-def _places(data: RankingData) -> np.ndarray:
+def _places(data: Judgements) -> np.ndarray:
     return np.arange(data.documents) - np.repeat(data.offsets[:-1], data.lengths) + 1
 
 
-def write(path: str | PathLike, scores: pd.DataFrame) -> None:
-    """Numbers are written so that reading gives the same bits."""
+def write(path: str | PathLike, scores: pd.DataFrame, *, unsupported: str | None = None) -> None:
+    """The same scores give the same bytes. `unsupported` is the reason why there are none."""
+    table = pa.Table.from_pandas(scores[list(COLUMNS)], pa.schema(COLUMNS), preserve_index=False)
+    # Without pandas' own metadata, which names its version.
+    table = table.replace_schema_metadata({UNSUPPORTED: unsupported} if unsupported else None)
     with atomic_write(path) as temporary:
-        pa.csv.write_csv(pa.Table.from_pandas(scores[list(COLUMNS)], preserve_index=False), temporary)
+        pa.parquet.write_table(table, temporary)
 
 
 def read(path: str | PathLike, dataset: Dataset) -> list[Scored]:
-    """The scores of each split in the file, checked against the data."""
-    return list(_checked(path, _table(path), dataset))
+    """The scores of each split in the file, checked against the data; none of a method that does not support it."""
+    columns = ", ".join(f"{name} ({kind})" for name, kind in COLUMNS.items())
+    try:
+        table = pa.parquet.read_table(path)
+    except pa.ArrowInvalid as error:
+        raise ReplirankError(
+            f"this is not a scores file ({_printable(str(error))})",
+            path=path,
+            remedy=f"write a Parquet file of the columns {columns}, or let `replirank collect` make it",
+        ) from error
+    if table.schema != pa.schema(COLUMNS):
+        found = ", ".join(f"{field.name} ({field.type})" for field in table.schema)
+        raise ReplirankError(f"the columns are {found}", path=path, remedy=f"they must be {columns}")
+    if not len(table) and UNSUPPORTED in (table.schema.metadata or {}):
+        return []
+    return list(_checked(_File(path, table.to_pandas()), dataset))
 
 
-def _table(path: str | PathLike) -> pd.DataFrame:
+def read_csv(path: str | PathLike, dataset: Dataset) -> list[Scored]:
+    """The same of a CSV file, as other programs write it."""
     try:
         table = pa.csv.read_csv(
             path,
@@ -92,7 +114,7 @@ def _table(path: str | PathLike) -> pd.DataFrame:
         raise ReplirankError(
             f"the columns are {_printable(', '.join(names))}", path=path, remedy=f"they must be {', '.join(COLUMNS)}"
         )
-    return table.to_pandas()
+    return list(_checked(_File(path, table.to_pandas(), first_line=2), dataset))
 
 
 def _printable(text: str) -> str:
@@ -100,51 +122,56 @@ def _printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
-def _checked(path: str | PathLike, table: pd.DataFrame, dataset: Dataset) -> Iterator[Scored]:
-    given: Mapping[tuple[int, str], pd.DataFrame] = dict(list(table.groupby(["fold", "split"], sort=True)))
+class _File(NamedTuple):
+    path: str | PathLike
+    rows: pd.DataFrame
+    first_line: int | None = None  # of the rows; None where the file has no lines
+
+    def refusal(self, what: str, remedy: str, row: int | None = None) -> ReplirankError:
+        known = row is not None and self.first_line is not None
+        return ReplirankError(what, path=self.path, line=int(row) + self.first_line if known else None, remedy=remedy)
+
+
+def _checked(file: _File, dataset: Dataset) -> Iterator[Scored]:
+    given: Mapping[tuple[int, str], pd.DataFrame] = dict(list(file.rows.groupby(["fold", "split"], sort=True)))
     for fold in range(len(dataset.folds)):
         if (fold + 1, "test") not in given:
-            raise ReplirankError(
-                f"fold {fold + 1} has no test scores", path=path, remedy="score the test split of every fold"
-            )
+            raise file.refusal(f"fold {fold + 1} has no test scores", "score the test split of every fold")
     for (fold, split), rows in given.items():
         if not 1 <= fold <= len(dataset.folds) or split not in ("train", "vali", "test"):
-            raise ReplirankError(
+            raise file.refusal(
                 f"fold {fold}, split {split!r}: the data has no such split",
-                path=path,
-                line=int(rows.index[0]) + 2,
-                remedy=f"folds are 1 to {len(dataset.folds)}, splits train, vali and test",
+                f"folds are 1 to {len(dataset.folds)}, splits train, vali and test",
+                rows.index[0],
             )
-        data = dataset.split(fold - 1, split)
+        data = dataset.judgements(fold - 1, split)
         expected = pd.MultiIndex.from_arrays([np.repeat(data.query_ids, data.lengths), _places(data)])
         found = pd.MultiIndex.from_frame(rows[["query", "document"]])
         if not found.equals(expected):
-            rows = _reordered(path, rows, found, expected, f"fold {fold}, {split}")
+            rows = _reordered(file, rows, found, expected, f"fold {fold}, {split}")
         bad = ~np.isfinite(rows["score"].to_numpy())
         if bad.any():
-            raise ReplirankError(
+            raise file.refusal(
                 f"the score of document {rows['document'].iloc[bad.argmax()]} of query "
                 f"{rows['query'].iloc[bad.argmax()]} is not finite",
-                path=path,
-                line=int(rows.index[bad.argmax()]) + 2,
-                remedy="the method diverged or divided by zero: look at its log",
+                "the method diverged or divided by zero: look at its log",
+                rows.index[bad.argmax()],
             )
         yield Scored(fold - 1, split, rows["score"].to_numpy())
 
 
 def _reordered(
-    path: str | PathLike, rows: pd.DataFrame, found: pd.MultiIndex, expected: pd.MultiIndex, where: str
+    file: _File, rows: pd.DataFrame, found: pd.MultiIndex, expected: pd.MultiIndex, where: str
 ) -> pd.DataFrame:
     """The rows in the data's order; any order is fine as long as each document is there once."""
     if found.has_duplicates:
-        line = int(rows.index[found.duplicated()][0]) + 2
-        raise ReplirankError(f"{where}: a document is scored twice", path=path, line=line, remedy="score each once")
+        again = rows.index[found.duplicated()][0]
+        raise file.refusal(f"{where}: a document is scored twice", "score each once", again)
     positions = found.get_indexer(expected)
     if (positions < 0).any() or len(found) != len(expected):
-        raise ReplirankError(
+        raise file.refusal(
             f"{where}: {len(found)} documents are scored, {len(expected)} are in the data, "
             f"and {int((positions >= 0).sum())} of these match",
-            path=path,
-            remedy="score each document of the split once; (query, document) must be as in the data",
+            "score each document of the split once; (query, document) must be as in the data",
         )
     return rows.iloc[positions]

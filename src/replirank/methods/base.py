@@ -26,6 +26,11 @@ class Method(ABC):
     grid: ClassVar[Mapping[str, Sequence]] = {}  # what validation chooses from, unless config.yaml says other
 
     @classmethod
+    def unsupported(cls, data: RankingData) -> str | None:
+        """Why this method cannot be used on this data set, for people; None where it can. Asked before training."""
+        return None
+
+    @classmethod
     def plan(cls, trains: Iterable[RankingData]) -> Any:
         """Whatever all folds of a data set can share: the shapes of jitted code. It is passed on to `share`."""
         return None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from replirank.data.arrays import RankingData
 from replirank.methods.base import Fit, Method, Task
 from replirank.models.linear import Linear
 
@@ -13,6 +14,10 @@ from replirank.models.linear import Linear
 @dataclass(frozen=True)
 class BM25(Method):
     title = "BM25"
+
+    @classmethod
+    def unsupported(cls, data: RankingData) -> str | None:
+        return data.lacks("bm25")
 
     def fit(self, task: Task) -> Fit:
         weights = np.zeros(task.train.features.shape[1])

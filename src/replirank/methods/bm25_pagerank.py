@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from replirank.data.arrays import RankingData
 from replirank.methods.base import Fit, Method, Task
 from replirank.models.linear import Linear
 
@@ -17,6 +18,10 @@ class BM25PageRank(Method):
     title = "BM25 + PageRank"
     # "We try many different combination parameters" is all that the paper says.
     grid = {"weight": tuple(round(0.05 * step, 2) for step in range(21))}
+
+    @classmethod
+    def unsupported(cls, data: RankingData) -> str | None:
+        return data.lacks("bm25", "pagerank")
 
     def fit(self, task: Task) -> Fit:
         train = task.train

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from replirank.data.arrays import RankingData
 from replirank.methods.base import Fit, Method, Task
 from replirank.models.linear import Linear
 
@@ -16,6 +17,10 @@ from replirank.models.linear import Linear
 @dataclass(frozen=True)
 class BM25Tuned(Method):
     title = "BM25, tuned"
+
+    @classmethod
+    def unsupported(cls, data: RankingData) -> str | None:
+        return data.lacks("bm25")
 
     def fit(self, task: Task) -> Fit:
         whole = task.train.column("bm25")

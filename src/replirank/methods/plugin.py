@@ -14,7 +14,7 @@ from replirank.data.pairs import level_counts
 from replirank.engines.full_batch import Blocks, BlockShapes, block_shapes, descend_together, make_blocks
 from replirank.methods.base import Fit, Method, Task
 from replirank.methods.families.surrogates import Shared, bayes_optimal
-from replirank.models.bayes_optimal import expected_gain, gains_of
+from replirank.models.bayes_optimal import expected_gain, gains_of, too_many
 
 
 def one_list(data: RankingData) -> RankingData:
@@ -41,6 +41,10 @@ class Plugin(Method):
     epochs: int = 500
 
     title = "Plug-in estimate"
+
+    @classmethod
+    def unsupported(cls, data: RankingData) -> str | None:
+        return too_many(np.unique(data.labels))
 
     @classmethod
     def plan(cls, trains: Iterable[RankingData]) -> BlockShapes:

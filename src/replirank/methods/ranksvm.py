@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from replirank.data.arrays import RankingData
-from replirank.engines.margin import PairHinge, Planes, maximise_margin
+from replirank.engines.margin import Planes, Risk, maximise_margin
+from replirank.engines.pair_hinge import pair_hinge
 from replirank.methods.base import Fit, Method, Task
 from replirank.models.linear import Linear
 
@@ -19,8 +20,8 @@ class RankSVM(Method):
     grid = {"C": (0.001, 0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)}
 
     @classmethod
-    def share(cls, train: RankingData, plan: None = None) -> tuple[PairHinge, Planes]:
-        return PairHinge(train.features, train.labels, train.offsets), Planes(train.features.shape[1])
+    def share(cls, train: RankingData, plan: None = None) -> tuple[Risk, Planes]:
+        return pair_hinge(train), Planes(train.features.shape[1])
 
     def fit(self, task: Task) -> Fit:
         risk, planes = task.shared

@@ -54,12 +54,18 @@ def gains_of(levels: Sequence[float]) -> tuple[float, ...]:
     >>> gains_of([0, 1, 2])
     (0.0, 1.0, 3.0)
     """
-    if len(levels) > 100 or max(levels) > 100:
+    if reason := too_many(levels):
         raise ReplirankError(
-            f"{len(levels)} relevance levels up to {max(levels):g} are too many for a multiclass logistic model",
-            remedy="take the Bayes-optimal ranking functions off data sets whose labels are a strict order",
+            reason, remedy="take the Bayes-optimal ranking functions off data sets whose labels are a strict order"
         )
     return tuple(2.0**level - 1 for level in levels)
+
+
+def too_many(levels: Sequence[float]) -> str | None:
+    """The reason why there can be no model of these levels."""
+    if len(levels) <= 100 and max(levels) <= 100:
+        return None
+    return f"{len(levels)} relevance levels up to {max(levels):g} are too many for a multiclass logistic model"
 
 
 def warm_start(linear: np.ndarray, levels: Sequence[float], counts: Sequence[int]) -> np.ndarray:

@@ -15,18 +15,19 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1]
 
 
-def fingerprint(*modules: str) -> str:
-    """Of these modules ("replirank.evaluation.stats") and of all modules of the package that they import."""
+def fingerprint(*code: str | Path) -> str:
+    """Of these modules ("replirank.evaluation.stats") or scripts (paths) and of all modules that they import."""
     digest = hashlib.sha256()
-    for path in sources(*modules):
-        digest.update(f"{path.relative_to(PACKAGE)}\n{ast.dump(_tree(path))}\n".encode())
+    for path in sources(*code):
+        name = path.relative_to(PACKAGE) if path.is_relative_to(PACKAGE) else path.name
+        digest.update(f"{name}\n{ast.dump(_tree(path))}\n".encode())
     return digest.hexdigest()[:16]
 
 
-def sources(*modules: str) -> list[Path]:
-    """The files of these modules and of all modules of the package that they import, sorted."""
+def sources(*code: str | Path) -> list[Path]:
+    """The files of these modules or scripts and of all modules of the package that they import, sorted."""
     found: set[Path] = set()
-    pending = [_file(module) for module in modules]
+    pending = [one if isinstance(one, Path) else _file(one) for one in code]
     while pending:
         path = pending.pop()
         if path is not None and path not in found:

@@ -1,57 +1,72 @@
 """LambdaMART (Burges 2010) as LightGBM has it; leaves, learning rate and number of trees chosen by validation."""
 
-import itertools
+import time
 
 import lightgbm
 import numpy as np
+import pandas as pd
 
 from replirank.data import arrays
-from replirank.evaluation import scores
-from replirank.metrics.registry import column_of, parse
+from replirank.evaluation.scores import Scored
+from replirank.metrics.registry import column_of
 from replirank.pipeline.jobs import job
 from replirank.seeds import derive
-from replirank.training import validator
+from replirank.training import Trained, combinations, save, validator
 
 TREES, STEP = 300, 10
 
-dataset_name, grid = snakemake.wildcards.dataset, snakemake.params.grid
-metric = column_of(snakemake.params.select_by, snakemake.params.convention)
-sign = parse(snakemake.params.select_by)[0].sign
+dataset_name, params = snakemake.wildcards.dataset, snakemake.params
 
 
 def boost(train, point, seed):
+    """A booster, and the training NDCG@10 after each tree."""
     levels, labels = np.unique(train.labels, return_inverse=True)  # LightGBM wants levels 0, 1, 2 ...
     fixed = {
         "objective": "lambdarank",
         "label_gain": list(np.exp2(levels) - 1),
+        "eval_at": [10],
         "num_threads": 1,
         "deterministic": True,
         "force_row_wise": True,
         "seed": seed,
         "verbosity": -1,
     }
-    data = lightgbm.Dataset(train.features, labels, group=train.lengths)
-    return lightgbm.train({**fixed, **point}, data, num_boost_round=TREES)
+    data, evaluated = lightgbm.Dataset(train.features, labels, group=train.lengths), {}
+    watch = {"valid_sets": [data], "callbacks": [lightgbm.record_evaluation(evaluated)]}
+    booster = lightgbm.train({**fixed, **point}, data, num_boost_round=TREES, **watch)
+    return booster, np.array(evaluated["training"]["ndcg@10"])
+
+
+def score(booster, data, trees):
+    return booster.predict(data.features, num_iteration=trees, num_threads=1)
+
+
+def train_all(dataset, report):
+    points, trained = combinations(params.grid or {}), Trained([], {}, [], [])
+    if dataset.data.labels.max() > 1000:  # a strict order of long lists
+        return trained._replace(unsupported=f"gains of 2^{dataset.data.labels.max():g} are beyond LightGBM's numbers")
+    rounds = np.arange(STEP, TREES + 1, STEP)
+    for fold in range(len(dataset.folds)):
+        started = time.perf_counter()
+        train, vali = dataset.split(fold, "train"), dataset.split(fold, "vali")
+        seed = derive(params.seed, dataset_name, "lambdamart", fold)
+        validate = validator(vali, column_of(params.select_by, params.convention), dataset.best_label)
+        boosters, histories = [], []
+        for point in points:
+            booster, ndcg = boost(train, point, seed)
+            values = [validate(score(booster, vali, trees)) for trees in rounds]
+            boosters.append(booster)
+            # Lambdas are the slopes of no function; what they are made to lower is 1 - NDCG.
+            histories.append(pd.DataFrame({"round": rounds, "loss": 1 - ndcg[rounds - 1], "validation": values}))
+            report(f"fold {fold + 1}/{len(dataset.folds)}: {point}, best validation {max(values):.4f}")
+        best = trained.choose(fold, points, [max(h["validation"]) for h in histories], histories, params.select_by)
+        trees = int(rounds[np.argmax(histories[best]["validation"])])
+        for split in params.splits:
+            trained.scored.append(Scored(fold, split, score(boosters[best], dataset.split(fold, split), trees)))
+        trained.choices[-1] |= {"seconds": time.perf_counter() - started, "at_once": False}
+    return trained
 
 
 with job(f"lambdamart on {dataset_name}", snakemake.log[0]) as report:
     dataset = arrays.load(snakemake.input.arrays)
-    points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
-    scored = []
-    for fold in range(len(dataset.folds)):
-        train, vali = dataset.split(fold, "train"), dataset.split(fold, "vali")
-        seed = derive(snakemake.params.seed, dataset_name, "lambdamart", fold)
-        validate = validator(vali, metric, dataset.best_label)
-        best = (-np.inf, None, None)
-        for point in points:
-            booster = boost(train, point, seed)
-            for trees in range(STEP, TREES + 1, STEP):
-                value = validate(booster.predict(vali.features, num_iteration=trees, num_threads=1))
-                if value > best[0]:
-                    best = (value, booster, trees)
-            report(f"fold {fold + 1}/{len(dataset.folds)}: {point}, best validation so far {sign * best[0]:.4f}")
-        for split in snakemake.params.splits:
-            data = dataset.split(fold, split)
-            predicted = best[1].predict(data.features, num_iteration=best[2], num_threads=1)
-            scored.append(scores.Scored(fold, split, predicted))
-    scores.write(snakemake.output.scores, scores.frame(dataset, scored))
+    save(dict(snakemake.output.items()), dataset, "LambdaMART", train_all(dataset, report))

@@ -6,14 +6,21 @@ rule lambdamart:
     input:
         arrays="results/data/{dataset}/arrays.npz",
     output:
-        scores="results/scores/{paper}/{dataset}/lambdamart.csv",
+        scores="results/scores/{paper}/{dataset}/lambdamart.parquet",
+        choices="results/choices/{paper}/{dataset}/lambdamart.json",
+        history="results/history/{paper}/{dataset}/lambdamart.csv",
     log:
         "results/logs/train/{paper}/{dataset}/lambdamart.log",
     benchmark:
         "results/benchmarks/train/{paper}/{dataset}/lambdamart.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=by_size(1000, per_mb=20),
+        runtime=by_size(60, per_mb=5),
     params:
+        code=fingerprint(ROOT / "workflow/rules/methods/lambdamart.py"),
         grid=config["methods"].get("lambdamart", {}).get("grid"),
         convention=lambda wildcards: PROTOCOLS[wildcards.paper].conventions[wildcards.dataset],
         select_by=lambda wildcards: PROTOCOLS[wildcards.paper].select_by,

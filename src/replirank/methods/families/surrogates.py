@@ -17,7 +17,7 @@ from replirank.data.arrays import RankingData
 from replirank.data.pairs import level_counts
 from replirank.engines.full_batch import Blocks, BlockShapes, Ended, block_shapes, descend_together, make_blocks
 from replirank.methods.base import Fit, Method, Task
-from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of, warm_start
+from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of, too_many, warm_start
 from replirank.models.linear import Linear
 
 # The ranking functions in training: (outputs, points, documents) -> (points, documents)
@@ -113,6 +113,10 @@ class BayesFunction(Surrogate):
     """With the Bayes-optimal ranking function, from the linear solution on (the warm start of section 6.2)."""
 
     linear: ClassVar[type[LinearFunction]]  # the same surrogate with the linear function
+
+    @classmethod
+    def unsupported(cls, data: RankingData) -> str | None:
+        return too_many(np.unique(data.labels))
 
     @classmethod
     def fit_together(cls, points: Sequence[BayesFunction], task: Task) -> list[Fit]:

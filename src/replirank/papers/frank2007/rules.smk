@@ -14,6 +14,10 @@ rule training_size:
         draw=r"\d+",
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=120,
     params:
         code=lambda wildcards: fingerprint("replirank.papers.frank2007.sizes", f"replirank.methods.{wildcards.method}"),
         queries=[size["queries"] for size in PAPERS["frank2007"]["printed"]["table5"]],

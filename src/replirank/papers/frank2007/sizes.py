@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from replirank.data.arrays import Dataset, Fold, RankingData
+from replirank.data.arrays import Dataset, Fold, Judgements
 from replirank.data.pairs import pair_counts
 from replirank.methods.base import Method
 from replirank.metrics.per_query import Judge
@@ -67,13 +67,13 @@ def draw(
             report=lambda text, twelfths=twelfths: report(f"{twelfths}/{ALL} of the queries, {text}"),
         )
         for scored in trained.scored:
-            test = smaller.split(scored.fold, "test")
+            test = smaller.judgements(scored.fold, "test")
             judge = Judge(test.labels, test.offsets, column_of(select_by, convention), dataset.best_label)
-            size = sizes(smaller.split(scored.fold, "train"))
+            size = sizes(smaller.judgements(scored.fold, "train"))
             here = {**place, "twelfths": twelfths, "fold": scored.fold + 1}
             rows.append({**here, **size, "test": float(np.nanmean(judge(scored.scores)))})
     for fold in range(len(dataset.folds)):
-        rows.append({**place, "twelfths": ALL, "fold": fold + 1, **sizes(dataset.split(fold, "train"))})
+        rows.append({**place, "twelfths": ALL, "fold": fold + 1, **sizes(dataset.judgements(fold, "train"))})
     return pd.DataFrame(rows)
 
 
@@ -87,5 +87,5 @@ def subset(dataset: Dataset, twelfths: int, *, seed: int) -> Dataset:
     return replace(dataset, folds=tuple(folds))
 
 
-def sizes(train: RankingData) -> dict[str, Any]:
+def sizes(train: Judgements) -> dict[str, Any]:
     return {"queries": train.queries, "documents": train.documents, "pairs": int(pair_counts(train).sum())}

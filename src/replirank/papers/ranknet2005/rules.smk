@@ -13,6 +13,10 @@ rule artificial_draw:
         draw=r"\d+",
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=30,
     params:
         code=fingerprint("replirank.papers.ranknet2005.draws"),
         vectors={name: PAPERS["ranknet2005"]["printed"][name]["vectors"] for name in ("table1", "table2", "capacity")},

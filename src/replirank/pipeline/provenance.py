@@ -21,7 +21,6 @@ PACKAGES = [
     "optax",
     "pandas",
     "pyarrow",
-    "scikit-learn",
     "scipy",
     "snakemake",
 ]

@@ -64,11 +64,11 @@ def find_source(
     the `bundles` which holds it. Give the same `catalogue` to a series of searches and each folder is read only once.
     """
     catalogue = catalogue or Catalogue()
-    names, bundles, homes = _plain(names), _plain(bundles), [Path(home) for home in homes]
-    for home in homes:
+    names, bundles, folders = _plain(names), _plain(bundles), [Path(home) for home in homes]
+    for home in folders:
         if found := _folder(names, home, catalogue) or _archive(names, bundles, home, catalogue):
             return found
-    _mention_unreadable([*names, *bundles], homes, catalogue)
+    _mention_unreadable([*names, *bundles], folders, catalogue)
     return None
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1]
 
 
+@cache  # many rules ask for the same one
 def fingerprint(*modules: str) -> str:
     """Of these modules ("replirank.evaluation.stats") and of all modules of the package that they import."""
     digest = hashlib.sha256()

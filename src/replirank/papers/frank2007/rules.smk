@@ -15,9 +15,7 @@ rule training_size:
     conda:
         ENVIRONMENT
     params:
-        code=lambda wildcards: fingerprint(
-            "replirank.papers.frank2007.sizes", f"replirank.methods.{wildcards.method}"
-        ),
+        code=lambda wildcards: fingerprint("replirank.papers.frank2007.sizes", f"replirank.methods.{wildcards.method}"),
         dataset=lambda wildcards: PROTOCOLS["frank2007"].datasets[0],
         grid=lambda wildcards: config["methods"][wildcards.method]["grid"],
         convention=lambda wildcards: PROTOCOLS["frank2007"].conventions[PROTOCOLS["frank2007"].datasets[0]],

@@ -5,20 +5,26 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SNAKEMAKE := $(BIN)/snakemake
+SNAKEFILES := Snakefile workflow src/replirank/papers
+# What the tests compile is kept from one run to the next.
+PYTEST := JAX_COMPILATION_CACHE_DIR=$(CURDIR)/.cache/jax JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0.2 \
+	$(BIN)/python -m pytest --numprocesses auto --dist loadscope
 
-.PHONY: help reproduce quick test report reference bench bench-frank lint format lock clean
+.PHONY: help reproduce quick check test report reference compare bench bench-frank lint format lock clean
 
 help:
 	@echo "make reproduce  everything: data, training, tables, figures (snakemake --cores all)"
 	@echo "make quick      all of it on tiny simulated data, into quick/"
-	@echo "make test       the tests"
+	@echo "make check      before each commit: lint and the unit tests"
+	@echo "make test       all tests"
 	@echo "make report     results/report.html: all tables and figures on one page"
 	@echo "make reference  docs/reference: the tables and figures of a run on real data, to be committed"
+	@echo "make compare A=docs/reference B=results/tables  what differs between two folders of tables"
 	@echo "make bench      speed, as ratios in one run"
 	@echo "make bench-frank  FRank at its paper's own size, on simulated data (almost an hour)"
-	@echo "make lint       ruff, snakefmt, snakemake --lint"
+	@echo "make lint       ruff, snakefmt, snakemake --lint, import-linter, mypy"
 	@echo "make format     what of that can be mended by itself"
-	@echo "make lock       pin the packages anew (needs uv)"
+	@echo "make lock       pin the packages of pyproject.toml; UPGRADE=1: in their newest versions (needs uv)"
 	@echo "make clean      remove results, figures and caches, but not .venv"
 
 # The lock is the one source of versions: what it says is what is installed, checked by hash.
@@ -36,8 +42,11 @@ quick: $(READY)
 	mkdir -p quick
 	$(SNAKEMAKE) --cores all --directory quick --configfile tests/quick.yaml
 
+check: lint
+	$(PYTEST) tests/unit src
+
 test: $(READY)
-	$(BIN)/python -m pytest --numprocesses auto --dist loadscope
+	$(PYTEST)
 
 report: $(READY)
 	$(SNAKEMAKE) --cores all results/report.html
@@ -52,6 +61,9 @@ reference: reproduce
 	find docs/reference -type f -not -name '*.md' -not -name '*.csv' -not -name '*.png' -not -name provenance.json -delete
 	rm docs/reference/README.md
 
+compare: $(READY)
+	$(BIN)/python tools/compare_results.py $(A) $(B)
+
 bench: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python tools/bench.py
 
@@ -61,17 +73,19 @@ bench-frank: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakefmt --check $(SNAKEFILES)
 	$(SNAKEMAKE) --lint
+	$(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/mypy
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/snakefmt Snakefile workflow
+	$(BIN)/snakefmt $(SNAKEFILES)
 
 lock:
-	$(PYTHON) tools/lock.py
+	$(PYTHON) tools/lock.py $(if $(UPGRADE),--upgrade)
 
 clean:
-	rm -rf quick .snakemake
+	rm -rf quick .snakemake .cache .mypy_cache
 	find results figures -mindepth 1 -not -name README.md -delete

@@ -17,6 +17,7 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/papers.smk"
+include: "workflow/rules/code.smk"
 include: "workflow/rules/report.smk"
 
 

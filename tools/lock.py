@@ -1,10 +1,12 @@
-"""Pin every package anew: requirements.lock by uv, with hashes and without an index address, then environment.yml.
+"""Write requirements.lock by uv, with hashes and without an index address, then environment.yml from it.
 
-Run it by `make lock`; it needs uv, which the rest of the project does not.
+Run it by `make lock` after a change of the packages in pyproject.toml: versions that are locked stay. `make lock
+UPGRADE=1` takes the newest ones, and results may change with them. It needs uv, which the rest of the project does not.
 """
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -33,7 +35,8 @@ def pins(lock: str) -> list[str]:
 
 
 def main() -> None:
-    subprocess.run(COMPILE, cwd=ROOT, check=True)
+    # uv keeps the versions of the file that it writes to, unless it is told to upgrade.
+    subprocess.run([*COMPILE, *sys.argv[1:]], cwd=ROOT, check=True)
     lock = (ROOT / "requirements.lock").read_text()
     (ROOT / "environment.yml").write_text(HEAD + "".join(f'      - "{pin}"\n' for pin in pins(lock)))
 

@@ -38,7 +38,8 @@ def test_every_locked_package_has_hashes_and_one_version_for_all_pythons():
 
 
 def test_no_address_of_a_package_registry_is_committed():
-    for name in ("requirements.lock", "environment.yml", "pyproject.toml", "Makefile", ".ci/run"):
+    names = ("requirements.lock", "environment.yml", "pyproject.toml", "Makefile", ".ci/run", ".pre-commit-config.yaml")
+    for name in (*names, ".github/workflows/tests.yml"):
         text = (ROOT / name).read_text()
         assert not re.search(r"https?://|--(extra-)?index-url|--find-links ", text), name
 

@@ -77,7 +77,7 @@ def history(step: str, rises: bool = False) -> pd.DataFrame:
             for number in range(1, 7):
                 loss = 1 / number if not rises or number < 6 else 1.0
                 validation = 0.5 - 0.01 * abs(number - best) if point == 2 else 0.1 * number
-                ndcg = {"training_ndcg": 0.1 * number, "validation_ndcg": validation} if step == "round" else {}
+                ndcg = {"training_ndcg": 0.1 * number} if step == "round" else {}
                 place = {"fold": fold, "point": point, "chosen": point == 2, step: number}
                 rows.append({**place, "loss": loss, **ndcg, "validation": validation})
     return pd.DataFrame(rows)

@@ -19,6 +19,8 @@ rule provenance:
         runtime=10,
     params:
         config=config,
+        commit=lambda wildcards: current_commit(),
+        code=lambda wildcards: code_behind(["results/metrics.parquet", *paper_outputs()]),
     script:
         "../scripts/provenance.py"
 

@@ -157,7 +157,7 @@ def save(path: str | PathLike, dataset: Dataset) -> None:
         for name, positions in fold._asdict().items():
             arrays[f"fold{number}_{name}"] = positions
     with atomic_write(path) as temporary:
-        np.savez(temporary, **arrays)
+        np.savez(temporary, allow_pickle=False, **arrays)
 
 
 def load(path: str | PathLike) -> Dataset:

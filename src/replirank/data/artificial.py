@@ -63,7 +63,7 @@ def poly_terms(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
     The fixed random vector is uniform in [-1, 1] like all else in the section; its length cancels in the scaling.
     """
-    d = x.shape[1]
+    d: int = x.shape[1]
     vector = rng.uniform(-1, 1, d)
     quadratic, *cubic = (rng.permutation(d) for _ in range(3))
     terms = [

@@ -58,10 +58,12 @@ def read(path: str | PathLike, *, features: int | None = None) -> RankingData:
             blocks.append(_read_block(lines, first_line) or _read_lines(lines, first_line, path))
     if sum(len(block.labels) for block in blocks) == 0:
         raise ReplirankError("the file has no data lines", path=path, remedy="was it copied whole?")
-    joined = _Block(
-        *(np.concatenate(column) for column in list(zip(*blocks, strict=True))[:5]),
-        [name for block in blocks for name in block.document_ids],
-        np.concatenate([block.line_numbers for block in blocks]),
+    joined = _Block._make(
+        [
+            *(np.concatenate(column) for column in list(zip(*blocks, strict=True))[:5]),
+            [name for block in blocks for name in block.document_ids],
+            np.concatenate([block.line_numbers for block in blocks]),
+        ]
     )
     del blocks
     offsets, query_ids = _queries(joined, path)

@@ -51,6 +51,7 @@ def prepare(
     """
     if source is None and not spec.made:
         source = _fetch(spec, addresses, downloads, report)
+    origin: Origin
     if source is not None:
         dataset, origin = read_source(spec, source, report)
     elif spec.made or on_missing == "simulate":
@@ -109,7 +110,7 @@ def read_source(spec: Spec, source: Path, report: Callable[[str], None]) -> tupl
             try:
                 layout = find_layout(folder, spec.names)
             except ReplirankError as error:
-                name = _member(Path(error.path), (folder, source))
+                name = _member(Path(error.path or folder), (folder, source))
                 raise ReplirankError(error.what, path=name, remedy=error.remedy) from error
             dataset = read_layout(spec, layout, shown=(folder, source))
     ids = dataset.data.document_ids

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
@@ -72,7 +71,7 @@ def gov(relevant: float, queries: int, documents: Lengths = 1000, *, seed: int, 
     """The .Gov sets of LETOR 3.0 (TD, HP, NP): `relevant` documents per query on average, one at least."""
     mean = mean_length(documents)
     # Nearly all of LETOR's lists were cut at the same length, so a mean alone means lists that hardly differ.
-    lengths = (int(0.9 * mean), mean, int(np.ceil(1.02 * mean))) if isinstance(documents, Real) else documents
+    lengths = documents if isinstance(documents, Sequence) else (int(0.9 * mean), mean, int(np.ceil(1.02 * mean)))
     # To find the one home page or named page is the easy task: published NDCG@10 is .8 there and .35 for topics (TD).
     manner = {"noise": 0.1, "bend": 0.2, "standout": 1.2} if relevant < 2 else {"noise": 0.3}
     shares = {0: 1 - relevant / mean, 1: relevant / mean}
@@ -201,7 +200,9 @@ def draw_lengths(rng: np.random.Generator, queries: int, documents: Lengths) -> 
 def length_bounds(documents: Lengths) -> tuple[int, float, int]:
     """(shortest, mean, longest); a mean alone lets the lengths run from a half of it to one and a half."""
     mean = mean_length(documents)
-    ends = (max(1, mean // 2), np.ceil(1.5 * mean)) if isinstance(documents, Real) else (documents[0], documents[-1])
+    ends = (
+        (documents[0], documents[-1]) if isinstance(documents, Sequence) else (max(1, mean // 2), np.ceil(1.5 * mean))
+    )
     shortest, longest = map(int, ends)
     if not 1 <= shortest <= mean <= longest:
         raise ReplirankError(
@@ -211,9 +212,9 @@ def length_bounds(documents: Lengths) -> tuple[int, float, int]:
 
 
 def mean_length(documents: Lengths) -> float:
-    if isinstance(documents, Real):
-        return documents
-    return documents[1] if len(documents) == 3 else sum(documents) / 2
+    if isinstance(documents, Sequence):
+        return documents[1] if len(documents) == 3 else sum(documents) / 2
+    return documents
 
 
 def utility(traits: np.ndarray, bend: float) -> np.ndarray:

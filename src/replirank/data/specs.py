@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 from replirank.data import columns, simulate
 from replirank.data.arrays import Dataset
@@ -15,7 +16,7 @@ from replirank.errors import ReplirankError
 
 @dataclass(frozen=True)
 class Spec:
-    """A data set. `counts` and `labels` are those of the whole set, all folds together, where they are known."""
+    """A data set. `queries`, `documents` and `labels` count the whole set, all folds together, where they are known."""
 
     id: str
     title: str
@@ -103,7 +104,7 @@ TD2003_30 = Spec(
     note="30 of TD2003's 50 queries, in four folds as in frank2007",
 )
 
-_MILLION_QUERY = {"features": 46, "levels": (0, 1, 2), "columns": columns.LETOR4}
+_MILLION_QUERY: dict[str, Any] = {"features": 46, "levels": (0, 1, 2), "columns": columns.LETOR4}
 
 SPECS: Mapping[str, Spec] = MappingProxyType(
     {

@@ -17,7 +17,7 @@ from replirank.metrics.per_query import Judge
 from replirank.models.base import Model
 from replirank.models.stumps import Stumps
 
-CURVE = "burges.ndcg@10"  # of the curves, whatever chooses
+CURVE = "burges.ndcg@10"  # of the training curve, whatever chooses
 
 
 class Choice(NamedTuple):
@@ -47,7 +47,6 @@ class Round(NamedTuple):
     round: int
     loss: float
     training_ndcg: float  # NDCG@10 of the training queries
-    validation_ndcg: float  # NDCG@10 of the validation queries
     validation: float  # the metric that chooses
 
 
@@ -56,7 +55,7 @@ class Curves:
 
     def __init__(self, task: Task, rounds: int):
         self.task, self.rounds = task, rounds
-        self.training, self.validation = (Judge(data.labels, data.offsets, CURVE) for data in (task.train, task.vali))
+        self.training = Judge(task.train.labels, task.train.offsets, CURVE)
         self.history: list[Round] = []
         self.best = 0
 
@@ -69,13 +68,7 @@ class Curves:
             self.task.report(f"round {row.round}/{self.rounds}, loss {loss:.6g}, validation {row.validation:.4f}")
 
     def _round(self, number: int, loss: float, train_scores: np.ndarray, vali_scores: np.ndarray) -> Round:
-        return Round(
-            number,
-            loss,
-            float(np.mean(self.training(train_scores))),
-            float(np.mean(self.validation(vali_scores))),
-            self.task.validate(vali_scores),
-        )
+        return Round(number, loss, float(np.mean(self.training(train_scores))), self.task.validate(vali_scores))
 
     def end(self, ended: Ended) -> None:
         self.task.report(f"ended after round {len(self.history)}: {ended.why}")

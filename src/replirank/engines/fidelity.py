@@ -117,23 +117,24 @@ class FidelityBooster:
             change, place = self._least(scores, alphas, bounds, -LEAST_FALL * loss)
         if place is None:
             return Ended(f"no weak learner lowers the fidelity loss of {loss / self.queries:.6g}")
-        feature, threshold = np.unravel_index(place, alphas.shape)
+        feature, threshold = map(int, np.unravel_index(place, alphas.shape))
         alpha = float(alphas[feature, threshold])
         self.scores += alpha * self.learners.output(feature, threshold)
-        return Choice(int(feature), int(threshold), alpha, (loss + change) / self.queries)
+        return Choice(feature, threshold, alpha, (loss + change) / self.queries)
 
     def grouped_scores(self) -> list[jax.Array]:
         return [jnp.asarray(self.scores[group.documents]) for group in self.groups]
 
     def bounds(self, scores: list[jax.Array]) -> tuple[np.ndarray, np.ndarray, float]:
         """Of every candidate (features, thresholds): Eq. 3's alpha and a bound on the change of the loss; the loss."""
-        even, odd, loss = [0.0, 0.0], [0.0, 0.0], 0.0
+        even, odd = np.zeros((2, 2, *self.histograms[0].shape))
+        loss = 0.0
         for device, histogram, here in zip(self.on_device, self.histograms, scores, strict=True):
             on_pairs, on_documents, value = _slopes(here, **_without(device, "documents"))
             loss += float(value)
             for k in range(2):
-                even[k] = even[k] + histogram(np.asarray(on_pairs[k]).reshape(-1, histogram.shape[0]))
-                odd[k] = odd[k] + histogram(np.asarray(on_documents[k]).ravel())
+                even[k] += histogram(np.asarray(on_pairs[k]).reshape(-1, histogram.shape[0]))
+                odd[k] += histogram(np.asarray(on_documents[k]).ravel())
         a1, a2 = (self.learners.sums(sums) for sums in even)
         l1, l3 = (-self.learners.sums(sums) for sums in odd)  # all of a query's potentials add up to 0
         alphas = best_alpha(l1, a1, self.limit)

@@ -45,7 +45,7 @@ class Blocks(NamedTuple):
     inputs: np.ndarray  # (features + 1, documents + padding); the last row is 1, for the offsets
     labels: tuple[np.ndarray, ...]  # for each class (queries, length)
     where: tuple[np.ndarray, ...]  # the same: which are documents and not padding
-    queries: np.ndarray  # () their number
+    queries: np.floating  # their number
 
 
 def block_shapes(trains: Iterable[RankingData]) -> BlockShapes:

@@ -170,7 +170,7 @@ class _Course:
 
     def __init__(self, epochs: int):
         self.epochs = epochs
-        self.best: Model | None = None
+        self.best: Model  # from the first epoch on
         self.history: list[Epoch] = []
 
     def add(self, epoch: int, loss: float, model: Model, task: Task) -> None:

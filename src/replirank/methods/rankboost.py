@@ -47,7 +47,7 @@ class ExponentialBooster:
             return Ended("no pair is left to be ordered" if self.pairs else "no query has two different labels")
         # The potentials add up to 0: what a weak learner has on its side, the others lack.
         r = -self.learners.sums(self.histogram(self.potentials[self.in_pairs])) / (self.loss * self.pairs)
-        feature, threshold = np.unravel_index(np.argmax(np.abs(r)), r.shape)
+        feature, threshold = map(int, np.unravel_index(np.argmax(np.abs(r)), r.shape))
         # Where all pairs agree, the best alpha would be infinite: as if one pair did not.
         most = 1 - 1 / (self.pairs + 1)
         chosen = float(np.clip(r[feature, threshold], -most, most))
@@ -56,7 +56,7 @@ class ExponentialBooster:
         alpha = float(np.log((1 + chosen) / (1 - chosen)) / 2)
         self.scores += alpha * self.learners.output(feature, threshold)
         self.potentials, self.loss = self._weigh()
-        return Choice(int(feature), int(threshold), alpha, self.loss)
+        return Choice(feature, threshold, alpha, self.loss)
 
     def _weigh(self) -> tuple[np.ndarray, float]:
         """The potential of each document, and the exponential loss, the mean over pairs."""

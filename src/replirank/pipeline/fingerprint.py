@@ -15,6 +15,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1]
 
 
+@cache  # many rules ask for the same one
 def fingerprint(*code: str | Path) -> str:
     """Of these modules ("replirank.evaluation.stats") or scripts (paths) and of all modules that they import."""
     digest = hashlib.sha256()

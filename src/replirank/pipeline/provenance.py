@@ -1,4 +1,4 @@
-"""Where the results came from: data, config, seed, code and versions."""
+"""Where the results came from: data, config, seed, versions, and the code that made each file."""
 
 from __future__ import annotations
 
@@ -21,16 +21,21 @@ PACKAGES = [
     "optax",
     "pandas",
     "pyarrow",
-    "scikit-learn",
     "scipy",
     "snakemake",
 ]
 
 
-def provenance(config: Mapping[str, Any], cards: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def provenance(
+    config: Mapping[str, Any],
+    cards: Iterable[Mapping[str, Any]],
+    commit: str | None,
+    code: Mapping[str, str],
+) -> dict[str, Any]:
+    """`code` has the fingerprint of the code behind each file (replirank.pipeline.fingerprint)."""
     return {
         "replirank": __version__,
-        "commit": _commit(),
+        "commit": commit,
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         "packages": {name: version(name) for name in PACKAGES},
@@ -40,13 +45,14 @@ def provenance(config: Mapping[str, Any], cards: Iterable[Mapping[str, Any]]) ->
         "data": {
             card["id"]: {key: card[key] for key in ("origin", "source", "checksum", "original_bytes")} for card in cards
         },
+        "code": dict(sorted(code.items())),
     }
 
 
-def _commit() -> str | None:
+def current_commit() -> str | None:
     """The commit of the code, marked when files differ from it; None where this is no checkout."""
     root = Path(__file__).parents[3]
-    if not (Path(root) / ".git").exists():
+    if not (root / ".git").exists():
         return None
 
     def git(*words: str) -> str:

@@ -29,7 +29,7 @@ from replirank.data.prepare import prepare
 from replirank.data.specs import spec
 from replirank.engines import stochastic
 from replirank.engines.batches import list_shapes, make_batches, pair_shapes
-from replirank.engines.fidelity import TOGETHER, FidelityBooster, common_groups
+from replirank.engines.fidelity import CANDIDATES_AT_ONCE, FidelityBooster, common_groups
 from replirank.engines.task import Task
 from replirank.engines.weak_learners import WeakLearners, make_weak_learners
 from replirank.evaluation import stats
@@ -218,7 +218,7 @@ def without_bounds(booster: FidelityBooster, sample: int = 200) -> tuple[float, 
     with jax.enable_x64(True):
         scores = booster.grouped_scores()
         alphas, _, _ = booster.bounds(scores)
-        tried = np.random.default_rng(0).choice(alphas.size, sample, replace=False).reshape(-1, TOGETHER)
+        tried = np.random.default_rng(0).choice(alphas.size, sample, replace=False).reshape(-1, CANDIDATES_AT_ONCE)
         started = time.perf_counter()
         for candidates in tried:
             booster.changes(scores, alphas, candidates)

@@ -17,7 +17,7 @@ from replirank.errors import ReplirankError
 from replirank.evaluation.scores import Scored, frame, read_csv, write
 from replirank.metrics.conventions import CONVENTIONS, convention
 from replirank.metrics.per_query import evaluate
-from replirank.metrics.registry import shown
+from replirank.metrics.registry import display_name
 
 CUTS = range(1, 11)
 PRECISION = [*(f"p@{k}" for k in CUTS), "map"]
@@ -89,7 +89,7 @@ def _evaluate(options: argparse.Namespace) -> None:
 
 
 def _header(columns: Sequence[str]) -> str:
-    return "\t".join(map(shown, columns))
+    return "\t".join(map(display_name, columns))
 
 
 def _line(values: pd.Series) -> str:

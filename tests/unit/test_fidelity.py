@@ -578,9 +578,9 @@ def folds(count=3, features=2):
         yield ranking(random.normal(size=(documents, features)), random.integers(0, 3, documents), lengths)
 
 
-@pytest.mark.parametrize("cells", [fidelity.CELLS, 300])
+@pytest.mark.parametrize("cells", [fidelity.CELLS_PER_CALL, 300])
 def test_common_groups_hold_all_training_sets(cells, monkeypatch):
-    monkeypatch.setattr(fidelity, "CELLS", cells)
+    monkeypatch.setattr(fidelity, "CELLS_PER_CALL", cells)
     shapes = common_groups(folds())
     assert len(shapes) <= fidelity.MOST_GROUPS
     assert list(shapes) == sorted(shapes)

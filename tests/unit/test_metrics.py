@@ -22,7 +22,7 @@ from replirank.errors import ReplirankError
 from replirank.metrics.conventions import CONVENTIONS, Convention, convention
 from replirank.metrics.formulas import DEPTH, Lists, Ranking
 from replirank.metrics.per_query import Judge, evaluate, fold_mean
-from replirank.metrics.registry import METRICS, column_of, parse, shown
+from replirank.metrics.registry import METRICS, column_of, display_name, parse
 
 EXACT = {"rtol": 1e-13, "atol": 0}
 LETOR = ("letor3", "letor4")
@@ -538,7 +538,7 @@ def test_how_metrics_are_shown():
         "kendall_tau": "Kendall tau",
         "top10": "top-10 rate",
     }
-    assert {name: shown(name) for name in expected} == expected
+    assert {name: display_name(name) for name in expected} == expected
     assert len(expected) == len(METRICS)
 
 
@@ -572,7 +572,7 @@ def test_the_right_order_is_better_than_the_wrong_one_by_every_metric():
     ],
 )
 def test_an_unknown_metric_is_refused_with_the_known_ones(name):
-    for ask in (parse, shown, lambda name: column_of(name, "letor3"), lambda name: column_of(name, "standard")):
+    for ask in (parse, display_name, lambda name: column_of(name, "letor3"), lambda name: column_of(name, "standard")):
         with pytest.raises(ReplirankError) as caught:
             ask(name)
         assert caught.value.what == f"unknown metric {name!r}"

@@ -32,7 +32,7 @@ LARGEST_QID = 2**63 - 1
 TOO_LARGE = 2.0**128 - 2.0**103  # the least value that float32 rounds to infinity
 
 _NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-_WHOLE = re.compile(rb"\d+")
+_DIGITS = re.compile(rb"\d+")
 _DOCID = re.compile(rb"#\s*docid\s*=\s*(\S+)")
 _UNREADABLE = re.compile(r"[ \t\n\r\f\v]")
 _REGULAR = b"0123456789.:eE+- "
@@ -116,9 +116,9 @@ def _read_block(lines: list[bytes], first_line: int) -> _Block | None:
                 return None
             label_of[label] = value
         if qid not in qid_of:
-            if not (qid.startswith(b"qid:") and _WHOLE.fullmatch(qid, 4) and _whole(qid[4:]) <= LARGEST_QID):
+            if not (qid.startswith(b"qid:") and _DIGITS.fullmatch(qid, 4) and _integer(qid[4:]) <= LARGEST_QID):
                 return None
-            qid_of[qid] = _whole(qid[4:])
+            qid_of[qid] = _integer(qid[4:])
         labels.append(label_of[label])
         qids.append(qid_of[qid])
         counts.append(rest.count(b":"))
@@ -174,19 +174,19 @@ def _read_lines(lines: Iterable[bytes], first_line: int, path: str | PathLike) -
                 f"the label {_show(tokens[0])} is not a number of at least 0",
                 "a line starts with the relevance label: 0, 1, 2 ...",
             )
-        if len(tokens) < 2 or not tokens[1].startswith(b"qid:") or not _WHOLE.fullmatch(tokens[1], 4):
+        if len(tokens) < 2 or not tokens[1].startswith(b"qid:") or not _DIGITS.fullmatch(tokens[1], 4):
             raise refuse(
                 f"expected qid:<number> after the label, found {_show(tokens[1] if len(tokens) > 1 else b'')}",
                 "write the query's number as in qid:10",
             )
-        if _whole(tokens[1][4:]) > LARGEST_QID:
+        if _integer(tokens[1][4:]) > LARGEST_QID:
             raise refuse(f"the query number {_show(tokens[1][4:])} does not fit 64 bits", "renumber the queries")
         before = 0
         for token in tokens[2:]:
             name, colon, text = token.partition(b":")
-            if not colon or not _WHOLE.fullmatch(name):
+            if not colon or not _DIGITS.fullmatch(name):
                 raise refuse(f"{_show(token)} is not <feature>:<value>", "write each feature as in 7:0.25")
-            column, number_read = _whole(name), _number(text)
+            column, number_read = _integer(name), _number(text)
             if number_read is None:
                 raise refuse(
                     f"feature {column} has the value {_show(text)}, which is not a finite number",
@@ -202,7 +202,7 @@ def _read_lines(lines: Iterable[bytes], first_line: int, path: str | PathLike) -
             feature.append(column)
             value.append(number_read)
         labels.append(label)
-        qids.append(_whole(tokens[1][4:]))
+        qids.append(_integer(tokens[1][4:]))
         counts.append(len(tokens) - 2)
         names.append(_docid(comment))
         numbers.append(number)
@@ -225,7 +225,7 @@ def _number(text: bytes) -> float | None:
     return value if abs(value) < TOO_LARGE else None
 
 
-def _whole(digits: bytes) -> int:
+def _integer(digits: bytes) -> int:
     """Twenty digits are too large for all we read; Python refuses to convert thousands of them."""
     return int(digits.lstrip(b"0")[:20] or b"0")
 

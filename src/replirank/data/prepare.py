@@ -112,21 +112,24 @@ def read_source(spec: Spec, source: Path, report: Callable[[str], None]) -> tupl
             except ReplirankError as error:
                 name = _member(Path(error.path or folder), (folder, source))
                 raise ReplirankError(error.what, path=name, remedy=error.remedy) from error
-            dataset = read_layout(spec, layout, shown=(folder, source))
+            dataset = read_layout(spec, layout, archive=(folder, source))
     ids = dataset.data.document_ids
     # The copies of MQ2007 that were put together again mark the documents whose names could not be recovered.
     placeholders = ids is not None and np.any(np.char.startswith(ids, "NA-"))
     return dataset, "rebuilt" if spec.rebuilt or placeholders else "real"
 
 
-def _member(path: Path, shown: tuple[Path, Path] | None) -> str:
+def _member(path: Path, archive: tuple[Path, Path] | None) -> str:
     """A file as messages name it: one that was unpacked lies in an archive, not in a temporary folder."""
-    return f"{shown[1]}!{path.relative_to(shown[0])}" if shown else str(path)
+    return f"{archive[1]}!{path.relative_to(archive[0])}" if archive else str(path)
 
 
-def read_layout(spec: Spec, layout: Layout, shown: tuple[Path, Path] | None = None) -> Dataset:
-    """The queries of all files once each, and the folds over them. `shown` replaces a temporary folder in messages."""
-    collected = _Collector(spec, shown)
+def read_layout(spec: Spec, layout: Layout, archive: tuple[Path, Path] | None = None) -> Dataset:
+    """The queries of all files once each, and the folds over them.
+
+    `archive` is the temporary folder that an archive was unpacked to and the archive, by which messages name files.
+    """
+    collected = _Collector(spec, archive)
     if layout.parts:
         parts = [collected.read(path) for path in layout.parts]
         # Parts of another number are no folds: cut the queries anew.
@@ -142,14 +145,14 @@ def read_layout(spec: Spec, layout: Layout, shown: tuple[Path, Path] | None = No
 class _Collector:
     """Reads file after file and keeps each query once; a query that comes again must be the same to the bit."""
 
-    def __init__(self, spec: Spec, shown: tuple[Path, Path] | None):
-        self.spec, self.shown = spec, shown
+    def __init__(self, spec: Spec, archive: tuple[Path, Path] | None):
+        self.spec, self.archive = spec, archive
         self.pieces: list[RankingData] = []
         self.seen: dict[int, tuple[int, bytes]] = {}  # query id -> its position and digest
 
     def read(self, path: Path) -> np.ndarray:
         """The positions of this file's queries."""
-        name = _member(path, self.shown)
+        name = _member(path, self.archive)
         try:
             data = letor_text.read(path)
         except ReplirankError as error:

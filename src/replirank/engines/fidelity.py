@@ -30,8 +30,8 @@ from replirank.engines.boosting import Choice, Ended
 from replirank.engines.weak_learners import Histogram, WeakLearners
 
 MOST_GROUPS = 6  # each is compiled by itself
-CELLS = 1 << 20  # documents x features of a call: enough to be worth one, few enough for the cache
-TOGETHER = 4  # candidates whose losses are computed at once
+CELLS_PER_CALL = 1 << 20  # documents x features of a call: enough to be worth one, few enough for the cache
+CANDIDATES_AT_ONCE = 4  # candidates whose losses are computed at once
 LEAST_FALL = 1e-12  # of the loss: to fall by less is rounding
 SLACK = 1e-9  # what rounding may do to a bound, relative to the candidate's sum of slopes
 
@@ -59,7 +59,7 @@ def common_groups(trains: Iterable[RankingData]) -> tuple[GroupShape, ...]:
     shapes = []
     for length in lengths:
         most = max(int(np.sum(_group_of(train, lengths) == length)) for train in trains)
-        shapes.append(GroupShape(length, max(1, min(most, CELLS // (length * features)))))
+        shapes.append(GroupShape(length, max(1, min(most, CELLS_PER_CALL // (length * features)))))
     return tuple(shapes)
 
 
@@ -146,11 +146,11 @@ class FidelityBooster:
         """The least change of the loss and its candidate; None where no change is below `least`."""
         order = np.argsort(bounds, axis=None, kind="stable")
         place = None
-        for first in range(0, len(order), TOGETHER):
+        for first in range(0, len(order), CANDIDATES_AT_ONCE):
             if bounds.flat[order[first]] >= least:
                 break
             # The last candidates may be fewer: the last of them is computed several times.
-            tried = order[np.minimum(np.arange(first, first + TOGETHER), len(order) - 1)]
+            tried = order[np.minimum(np.arange(first, first + CANDIDATES_AT_ONCE), len(order) - 1)]
             changes = self.changes(scores, alphas, tried)
             best = int(np.argmin(changes))
             if changes[best] < least:

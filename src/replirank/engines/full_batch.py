@@ -24,7 +24,7 @@ from replirank.engines.task import Task
 from replirank.errors import ReplirankError
 
 MOST_CLASSES = 3  # each is compiled by itself, which costs more than some padding
-STRIDE = 5  # epochs between two looks at the validation queries
+EPOCHS_PER_CALL = 5  # epochs between two looks at the validation queries
 SUFFICIENT = 0.3  # Armijo: the part of the decrease promised by the slope that a step must give
 GROWTH, SHRINKAGE = 1.25, 0.5  # of the step size, after a step that did and one that did not
 LEAST_DECREASE = 1e-6  # a grid point whose loss falls by less than this part of it is finished
@@ -123,7 +123,7 @@ class State(NamedTuple):
         return State(params[:, points], gradient[:, points], *(values[points] for values in rest))
 
 
-class Ended(NamedTuple):
+class Solution(NamedTuple):
     """What became of a grid point."""
 
     params: np.ndarray  # (outputs, inputs), where descent ended
@@ -140,7 +140,7 @@ def descend_together(
     task: Task,
     epochs: np.ndarray,
     drop: bool = True,
-) -> list[Ended]:
+) -> list[Solution]:
     """Minimise the loss of each grid point from its `params` on, for at most so many epochs, and keep where it ends.
 
     An epoch is one evaluation of loss and gradient, where a step along the gradient leads. If the loss falls enough
@@ -168,10 +168,10 @@ def descend_together(
         hyper = {name: values[places] for name, values in hyper.items()}
         live = state.left > 0
         if live.any():
-            state = _run(state, hyper, blocks, STRIDE, objective=objective)
-            epoch += STRIDE
+            state = _run(state, hyper, blocks, EPOCHS_PER_CALL, objective=objective)
+            epoch += EPOCHS_PER_CALL
     return [
-        Ended(params, pd.DataFrame(rows, columns=["epoch", "loss", "validation"]))
+        Solution(params, pd.DataFrame(rows, columns=["epoch", "loss", "validation"]))
         for params, rows in zip(ends, histories, strict=True)
     ]
 

@@ -151,7 +151,7 @@ def train_ensembles(
         weights=np.zeros((width, len(members)), features.dtype),
         thresholds=np.zeros((targets.shape[1], len(members)), features.dtype),
     )
-    courses = [_Course(ensemble.epochs) for ensemble in ensembles]
+    progresses = [_Progress(ensemble.epochs) for ensemble in ensembles]
     for epoch in range(1, max(ensemble.epochs for ensemble in ensembles) + 1):
         order, seen = _pad(draw(task.seed, epoch, examples.documents, most), taus, len(features))
         perceptrons, off = _epoch(
@@ -159,13 +159,13 @@ def train_ensembles(
         )
         weights = _averages(perceptrons, members, epoch)
         losses = np.asarray(off) / examples.documents
-        for course, average, loss in zip(courses, weights, losses.tolist(), strict=True):
-            course.add(epoch, loss, model(average), task)
-        _report(epoch, courses, task.report)
-    return [Fit(course.best, pd.DataFrame(course.history)) for course in courses]
+        for progress, average, loss in zip(progresses, weights, losses.tolist(), strict=True):
+            progress.add(epoch, loss, model(average), task)
+        _report(epoch, progresses, task.report)
+    return [Fit(progress.best, pd.DataFrame(progress.history)) for progress in progresses]
 
 
-class _Course:
+class _Progress:
     """How one ensemble fared so far."""
 
     def __init__(self, epochs: int):
@@ -182,10 +182,10 @@ class _Course:
         self.history.append(Epoch(epoch, loss, value))
 
 
-def _report(epoch: int, courses: Sequence[_Course], report: Callable[[str], None]) -> None:
+def _report(epoch: int, progresses: Sequence[_Progress], report: Callable[[str], None]) -> None:
     """One line for all grid points: that of the best one."""
-    running = [course for course in courses if course.epochs >= epoch]
-    best = max(running, key=lambda course: course.history[-1].validation)
+    running = [progress for progress in progresses if progress.epochs >= epoch]
+    best = max(running, key=lambda progress: progress.history[-1].validation)
     _, loss, value = best.history[-1]
     report(f"epoch {epoch}/{best.epochs}, loss {loss:.5g}, validation {value:.4f}")
 

@@ -136,11 +136,11 @@ def rankprop(scores: jax.Array, labels: jax.Array, *, where: jax.Array) -> jax.A
     >>> float(cost)  # targets 1/4 and -1/4
     0.125
     """
-    shown = _mask_out(scores, where)
+    masked = _mask_out(scores, where)
     padded_last = jnp.where(where, labels, jnp.inf)
-    ranked_labels, ranked = jax.lax.sort((padded_last, shown), num_keys=2)
+    ranked_labels, ranked = jax.lax.sort((padded_last, masked), num_keys=2)
     here = ranked_labels < jnp.inf
-    targets = jax.lax.stop_gradient(_rankprop_targets(shown, ranked_labels, ranked, where))
+    targets = jax.lax.stop_gradient(_rankprop_targets(masked, ranked_labels, ranked, where))
     errors = jnp.where(here, ranked - targets, 0.0)
     return jnp.where(_has_pair(labels, where), jnp.sum(errors**2, axis=-1), 0.0)
 

@@ -59,7 +59,7 @@ class Plugin(Method):
     def fit(self, task: Task) -> Fit:
         blocks, levels, _ = task.shared
         gains = gains_of(levels)
-        (ended,) = descend_together(
+        (solution,) = descend_together(
             NegativeLogLikelihood(levels),
             np.zeros((len(levels), 1, len(blocks.inputs)), dtype=np.float32),
             {},
@@ -68,4 +68,4 @@ class Plugin(Method):
             task=task,
             epochs=np.array([self.epochs]),
         )
-        return bayes_optimal(ended, gains)
+        return bayes_optimal(solution, gains)

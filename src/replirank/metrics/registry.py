@@ -80,10 +80,10 @@ def parse(name: str, *, path: str | PathLike | None = None) -> tuple[Metric, int
         ) from None
 
 
-def shown(name: str) -> str:
+def display_name(name: str) -> str:
     """How tables and figures show a metric.
 
-    >>> shown("ndcg@10"), shown("mean_ndcg")
+    >>> display_name("ndcg@10"), display_name("mean_ndcg")
     ('NDCG@10', 'MeanNDCG')
     """
     metric, cut = parse(name)

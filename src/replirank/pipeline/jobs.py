@@ -13,11 +13,11 @@ from pathlib import Path
 
 from replirank.errors import ReplirankError
 
-EVERY = 5.0  # least seconds between two lines of progress on the terminal; the log has all of them
+SECONDS_BETWEEN_LINES = 5.0  # least seconds between two lines of progress on the terminal; the log has all of them
 
 
 @contextmanager
-def job(name: str, log: str | PathLike, every: float = EVERY) -> Iterator[Callable[[str], None]]:
+def job(name: str, log: str | PathLike, every: float = SECONDS_BETWEEN_LINES) -> Iterator[Callable[[str], None]]:
     """Run a block of work: yields `report(text)`, and turns bad input into one message on the terminal and in the log.
 
     Anything else that goes wrong is a fault of ours and keeps its traceback.

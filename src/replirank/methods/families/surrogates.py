@@ -15,7 +15,7 @@ import numpy as np
 
 from replirank.data.arrays import RankingData
 from replirank.data.pairs import level_counts
-from replirank.engines.full_batch import Blocks, BlockShapes, Ended, block_shapes, descend_together, make_blocks
+from replirank.engines.full_batch import Blocks, BlockShapes, Solution, block_shapes, descend_together, make_blocks
 from replirank.methods.base import Fit, Method, Task
 from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of, too_many, warm_start
 from replirank.models.linear import Linear
@@ -92,7 +92,7 @@ class LinearFunction(Surrogate):
     """With the linear ranking function w.x + b, the paper's baseline. b matters to the cosine and to squares."""
 
     @classmethod
-    def solve(cls, points: Sequence[LinearFunction], task: Task) -> list[Ended]:
+    def solve(cls, points: Sequence[LinearFunction], task: Task) -> list[Solution]:
         blocks = task.shared.blocks
         return descend_together(
             MeanSurrogate(cls.surrogate, linear),
@@ -106,7 +106,7 @@ class LinearFunction(Surrogate):
 
     @classmethod
     def fit_together(cls, points: Sequence[LinearFunction], task: Task) -> list[Fit]:
-        return [Fit(Linear(ended.params[0, :-1]), ended.history) for ended in cls.solve(points, task)]
+        return [Fit(Linear(solution.params[0, :-1]), solution.history) for solution in cls.solve(points, task)]
 
 
 class BayesFunction(Surrogate):
@@ -135,9 +135,9 @@ class BayesFunction(Surrogate):
             task=task,
             epochs=np.array([point.epochs for point in points]),
         )
-        return [bayes_optimal(ended, gains) for ended in found]
+        return [bayes_optimal(solution, gains) for solution in found]
 
 
-def bayes_optimal(ended: Ended, gains: Sequence[float]) -> Fit:
+def bayes_optimal(solution: Solution, gains: Sequence[float]) -> Fit:
     """The model with these parameters (levels, inputs), the last input being the offset's."""
-    return Fit(BayesOptimal(ended.params[:, :-1], ended.params[:, -1], np.array(gains)), ended.history)
+    return Fit(BayesOptimal(solution.params[:, :-1], solution.params[:, -1], np.array(gains)), solution.history)

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from replirank.metrics.registry import shown
+from replirank.metrics.registry import display_name
 from replirank.papers.bayesopt2010.tables import LOSSES, METRICS, SIGNIFICANT, compare, duels, in_order
 from replirank.papers.common import Entry, by_step
 from replirank.papers.common.figures import COLOURS, curves_figure
@@ -93,7 +93,9 @@ def mean_curves(entry: Entry, evidence: Evidence) -> Figure:
                 left.plot((losses / losses.iloc[0]).mean(axis=1), **looks[method])
                 right.plot(validation.mean(axis=1), **looks[method])
         left.set_title(f"{evidence.label(dataset)}\nloss / first epoch's", fontsize=7.5)
-        right.set_title(f"{evidence.label(dataset)}\nvalidation {shown(evidence.protocol.select_by)}", fontsize=7.5)
+        right.set_title(
+            f"{evidence.label(dataset)}\nvalidation {display_name(evidence.protocol.select_by)}", fontsize=7.5
+        )
         for axis in (left, right):
             axis.set_xlabel("epoch", fontsize=7)
             axis.tick_params(labelsize=7)

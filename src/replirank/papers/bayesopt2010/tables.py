@@ -12,7 +12,7 @@ import pandas as pd
 from replirank.errors import ReplirankError
 from replirank.evaluation import stats
 from replirank.metrics.conventions import convention
-from replirank.metrics.registry import shown
+from replirank.metrics.registry import display_name
 from replirank.papers.common import Entry
 from replirank.reporting.evidence import Evidence
 from replirank.reporting.tables import Table
@@ -202,7 +202,7 @@ def cases_table(entry: Entry, evidence: Evidence) -> Table:
             "data set": cases["dataset"].map(evidence.label),
             "data": cases["dataset"].map(evidence.origin),
             "loss": cases["pair"].map(LOSSES),
-            "metric": cases["metric"].map(shown),
+            "metric": cases["metric"].map(display_name),
             "queries": cases["queries"],
             "linear": cases["before"],
             "Bayes-optimal": cases["after"],
@@ -237,16 +237,16 @@ def methods_table(entry: Entry, evidence: Evidence) -> Table:
         means = evidence.means(dataset, [f"{name}.{metric}" for metric in METRICS])
         for metric in METRICS:
             case = found.get((dataset, method, metric))
-            row[shown(metric)] = float(means.loc[method, f"{name}.{metric}"])
-            row[f"{shown(metric)} change %"] = case.change if case else np.nan
-            row[f"{shown(metric)} p"] = case.p if case else np.nan
+            row[display_name(metric)] = float(means.loc[method, f"{name}.{metric}"])
+            row[f"{display_name(metric)} change %"] = case.change if case else np.nan
+            row[f"{display_name(metric)} p"] = case.p if case else np.nan
         rows.append(row)
     notes = [
         "Change and p: against the method in the column baseline.",
         *_notes(evidence, cases),
         *evidence.notes(in_order(evidence)),
     ]
-    signed = [f"{shown(metric)} change %" for metric in METRICS]
+    signed = [f"{display_name(metric)} change %" for metric in METRICS]
     return Table(entry["title"], pd.DataFrame(rows), notes, signed=signed)
 
 

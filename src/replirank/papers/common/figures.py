@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from replirank.metrics.registry import column_of, shown
+from replirank.metrics.registry import column_of, display_name
 from replirank.papers.common import Entry, by_step
 from replirank.reporting.evidence import Evidence
 
@@ -68,7 +68,7 @@ def curves_figure(entry: Entry, evidence: Evidence) -> Figure:
         right.set(
             title=evidence.label(dataset),
             xlabel="epoch or round",
-            ylabel=f"validation {shown(evidence.protocol.select_by)}",
+            ylabel=f"validation {display_name(evidence.protocol.select_by)}",
         )
     legend_below(figure, *axes[::2])
     return figure

@@ -10,7 +10,7 @@ import pandas as pd
 
 from replirank.evaluation import stats
 from replirank.metrics.conventions import convention
-from replirank.metrics.registry import column_of, shown
+from replirank.metrics.registry import column_of, display_name
 from replirank.papers.common import Entry, stand_in
 from replirank.reporting.evidence import Evidence
 from replirank.reporting.tables import Table
@@ -103,17 +103,17 @@ def comparison_table(entry: Entry, evidence: Evidence) -> Table:
         row = {"data": evidence.origin(dataset), "method": evidence.title(method)}
         for metric in entry["metrics"]:
             ours = float(means.loc[method, column_of(metric, name)])
-            row[shown(metric)] = ours
+            row[display_name(metric)] = ours
             if any(metric == known for _, known in published):
-                row[f"{shown(metric)} published"] = value = published.get((method, metric), np.nan)
-                row[f"{shown(metric)} difference"] = ours - value
+                row[f"{display_name(metric)} published"] = value = published.get((method, metric), np.nan)
+                row[f"{display_name(metric)} difference"] = ours - value
         rows.append(row)
     notes = [
         f"Convention {name}: {convention(name).says}. Means over the queries of a fold, then over folds.",
         *evidence.notes([dataset]),
         *(f"Published {value['as']}: {value['source']}." for value in sources if value["method"] in evidence.methods),
     ]
-    signed = [f"{shown(metric)} difference" for metric in entry["metrics"]]
+    signed = [f"{display_name(metric)} difference" for metric in entry["metrics"]]
     return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(rows), notes, signed=signed)
 
 
@@ -148,7 +148,7 @@ def significance_table(entry: Entry, evidence: Evidence) -> Table:
         adjusted = stats.holm([row["randomization p"] for row in here])
         rows += [{**row, "Holm p": float(p)} for row, p in zip(here, adjusted, strict=True)]
     notes = [
-        f"{shown(entry['metric'])} of each test query, in the data set's convention: "
+        f"{display_name(entry['metric'])} of each test query, in the data set's convention: "
         + ", ".join(f"{evidence.cards[d]['title']} {evidence.convention(d)}" for d in evidence.datasets)
         + ". Differences here are means over queries, not over folds.",
         f"Randomization test: {evidence.flips:,} sign flips, two-sided; intervals: bootstrap over queries; "
@@ -176,7 +176,7 @@ def choices_table(entry: Entry, evidence: Evidence) -> Table:
                     "fold": fold["fold"],
                     "chosen": ", ".join(f"{name} {value:g}" for name, value in fold["chosen"].items()),
                     "from": len(fold["tried"]),
-                    "by": shown(evidence.protocol.select_by),
+                    "by": display_name(evidence.protocol.select_by),
                     "validation": fold["validation"],
                 }
             )

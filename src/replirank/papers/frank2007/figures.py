@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from replirank.losses.pairwise import pair_cost, pair_fidelity
-from replirank.metrics.registry import shown
+from replirank.metrics.registry import display_name
 from replirank.papers.common import Entry, by_step, stand_in, step_of
 from replirank.papers.common.figures import legend_below, nothing_to_show, panels, style
 from replirank.papers.frank2007.tables import (
@@ -101,7 +101,7 @@ def figure5(entry: Entry, evidence: Evidence) -> Figure:
                 axis.plot(curve.index, curve, label=evidence.title(method), **{**LOOKS[method], "marker": ""})
                 axis.set(xlabel=f"number of {STEPS[step_of(history)]}")
                 axis.legend()
-        ylabel = f"validation {shown(evidence.protocol.select_by)}"
+        ylabel = f"validation {display_name(evidence.protocol.select_by)}"
         axis.set(title=f"({letter}) {evidence.label(dataset)}, mean over folds", ylabel=ylabel)
     return figure
 

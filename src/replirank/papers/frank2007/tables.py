@@ -11,7 +11,7 @@ import pandas as pd
 from replirank.data.columns import FRANK_FEATURES
 from replirank.evaluation import stats
 from replirank.metrics.conventions import convention
-from replirank.metrics.registry import parse, shown
+from replirank.metrics.registry import display_name, parse
 from replirank.papers.common import Entry, stand_in, step_of
 from replirank.papers.common.tables import ELSEWHERE, same_order, splits_table, stand_in_notes
 from replirank.reporting.evidence import Evidence
@@ -64,7 +64,7 @@ def trec(entry: Entry, evidence: Evidence) -> Table:
         name = evidence.convention(dataset)
         means = evidence.means(dataset, [f"{name}.{metric}" for metric in metrics])
         for method in present(evidence, TREC):
-            values = {shown(metric): float(means.loc[method, f"{name}.{metric}"]) for metric in metrics}
+            values = {display_name(metric): float(means.loc[method, f"{name}.{metric}"]) for metric in metrics}
             features = evidence.cards[dataset]["features"]
             rows.append(
                 {
@@ -129,7 +129,7 @@ def table3(entry: Entry, evidence: Evidence) -> Table:
             row[f"validation NDCG@10, {ELSEWHERE}"] = printed[method]["ndcg"]
         rows.append(row)
     notes = [
-        f"Chosen by validation {shown(evidence.protocol.select_by)}, fold by fold: mean, least and most over "
+        f"Chosen by validation {display_name(evidence.protocol.select_by)}, fold by fold: mean, least and most over "
         "folds. The paper took a point in the middle of a flat tail.",
         *falling_note(evidence),
         *stand_in_notes(evidence),
@@ -206,7 +206,7 @@ def ttest(entry: Entry, evidence: Evidence) -> Table:
         result = stats.paired_t(a, b)
         row = {
             "data": evidence.origin(dataset),
-            "metric": shown(metric),
+            "metric": display_name(metric),
             "A": evidence.title(FRANK),
             "B": evidence.title(TWO_LAYER),
             "queries": result.n,

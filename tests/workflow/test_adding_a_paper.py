@@ -32,7 +32,7 @@ def test_following_the_page_adds_a_paper_and_changes_no_other(tmp_path):
     assert sorted(set(after) - set(before)) == [
         f"results/tables/pairs2099/{name}.{form}"
         for name in ("choices", "table1", "table2")
-        for form in ("csv", "md", "tex")
+        for form in ("csv", "json", "md", "tex")
     ]
 
     folder = project / "results/tables/pairs2099"

@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 SNAKEMAKE := $(BIN)/snakemake
 SNAKEFILES := Snakefile workflow src/replirank/papers
 # What the tests compile is kept from one run to the next.
-PYTEST := JAX_COMPILATION_CACHE_DIR=$(CURDIR)/.cache/jax JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0.2 \
+PYTEST := JAX_COMPILATION_CACHE_DIR=$(CURDIR)/.cache/jax JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0.03 \
 	$(BIN)/python -m pytest --numprocesses auto --dist loadscope
 
 .PHONY: help reproduce quick check test report reference compare bench bench-frank lint format lock clean

@@ -16,8 +16,8 @@ from replirank import papers
 from replirank.errors import ReplirankError
 from replirank.papers.bayesopt2010 import figures, tables
 from replirank.papers.bayesopt2010.tables import LOSSES, METRICS
-from replirank.pipeline.protocol import Protocol
 from replirank.reporting.evidence import Evidence
+from replirank.reporting.protocol import Protocol
 from replirank.reporting.tables import markdown, write_csv
 
 PAPER = yaml.safe_load((ROOT / "src/replirank/papers/bayesopt2010/paper.yaml").read_text())

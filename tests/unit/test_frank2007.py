@@ -17,8 +17,8 @@ from replirank.data.specs import SPECS
 from replirank.papers.frank2007.figures import FIGURES
 from replirank.papers.frank2007.sizes import ALL, smaller_sizes
 from replirank.papers.frank2007.tables import TABLES, by_size, chosen_steps
-from replirank.pipeline.protocol import Protocol
 from replirank.reporting.evidence import Evidence
+from replirank.reporting.protocol import Protocol
 from replirank.reporting.tables import markdown
 
 PAPER = yaml.safe_load((ROOT / "src/replirank/papers/frank2007/paper.yaml").read_text())

@@ -18,8 +18,8 @@ from replirank.evaluation.per_dataset import metrics_of
 from replirank.evaluation.scores import Scored
 from replirank.metrics.conventions import CONVENTIONS
 from replirank.metrics.registry import METRICS
-from replirank.pipeline.protocol import Protocol, check_metric_names
 from replirank.reporting.evidence import Evidence
+from replirank.reporting.protocol import Protocol, check_metric_names
 
 ROOT = Path(__file__).parents[2]
 CONFIG = {

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from replirank.errors import ReplirankError
-from replirank.pipeline.protocol import Protocol, alternatives, at_hand, resolve
 from replirank.reporting.evidence import Evidence
+from replirank.reporting.protocol import Protocol, alternatives, at_hand, resolve
 
 CONFIG = {
     "always_simulate": False,

@@ -17,8 +17,8 @@ from replirank.papers.common.tables import same_order
 from replirank.papers.ranknet2005.draws import trials
 from replirank.papers.ranknet2005.figures import FIGURES
 from replirank.papers.ranknet2005.tables import TABLES
-from replirank.pipeline.protocol import Protocol
 from replirank.reporting.evidence import Evidence
+from replirank.reporting.protocol import Protocol
 from replirank.reporting.tables import markdown
 
 PAPER = yaml.safe_load((ROOT / "src/replirank/papers/ranknet2005/paper.yaml").read_text())

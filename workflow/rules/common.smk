@@ -16,7 +16,7 @@ from replirank.data.find import Catalogue, find_source, homes
 from replirank.data.specs import SPECS
 from replirank.errors import ReplirankError
 from replirank.pipeline.jobs import release_stale_locks, set_environment
-from replirank.pipeline.protocol import alternatives, check_metric_names, resolve
+from replirank.reporting.protocol import alternatives, check_metric_names, resolve
 from replirank.pipeline.fingerprint import fingerprint
 
 set_environment(ROOT)

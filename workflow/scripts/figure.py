@@ -3,8 +3,8 @@
 from replirank import papers
 from replirank.atomic import atomic_write
 from replirank.pipeline.jobs import job
-from replirank.pipeline.protocol import Protocol
 from replirank.reporting.evidence import Evidence
+from replirank.reporting.protocol import Protocol
 
 paper, name, params = snakemake.wildcards.paper, snakemake.wildcards.name, snakemake.params
 with job(f"figure {paper}/{name}", snakemake.log[0]):

@@ -2,9 +2,9 @@
 
 from replirank import papers
 from replirank.pipeline.jobs import job
-from replirank.pipeline.protocol import Protocol
 from replirank.reporting import tables
 from replirank.reporting.evidence import Evidence
+from replirank.reporting.protocol import Protocol
 
 paper, name, params = snakemake.wildcards.paper, snakemake.wildcards.name, snakemake.params
 with job(f"table {paper}/{name}", snakemake.log[0]):

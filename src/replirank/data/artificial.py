@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from replirank.data.arrays import Dataset, RankingData
@@ -15,7 +13,7 @@ HIDDEN = 10
 LEVELS = 6
 
 
-def artificial(task: Literal["net", "poly"], *, seed: int, queries: int = 1000, documents: int = 50) -> Dataset:
+def artificial(task: str, *, seed: int, queries: int = 1000, documents: int = 50) -> Dataset:
     """One of the paper's two tasks: `queries` files of `documents` vectors each, labels 0 to 5, one fold of 80/10/10 %.
 
     A training set of n vectors is the first n / documents training queries.

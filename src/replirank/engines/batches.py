@@ -127,7 +127,7 @@ def make_batches(data: RankingData, shapes: Shapes | None = None) -> Batches:
     natural = _natural_classes(data)
     number_of = {
         wanted: next(number for number, found in enumerate(shapes.classes) if covers(found, wanted))
-        for wanted in set(natural) - {None}
+        for wanted in {found for found in natural if found}
     }
     order = np.lexsort((-data.labels, data.query_of))
     padding = shapes.documents - data.documents + max((found.length for found in shapes.classes), default=0)

@@ -65,7 +65,7 @@ def maximise_margin(
         towards = -weights @ planes.gradients
         lower_bound = weights @ planes.offsets - towards @ towards / 2
         if objective - lower_bound <= gap * objective:
-            return Margin(best, objective, lower_bound, rounds)
+            return Margin(best, float(objective), float(lower_bound), rounds)
         best = _walk(risk, C, best, towards)
         value, gradient = risk.tangent(best)
         planes.add(value, gradient, best)

@@ -46,8 +46,7 @@ class Objective(Protocol):
         """What the query costs. `hyper` are the traced hyper-parameters; `key` is a new one in every step."""
 
 
-class Loss(Protocol):
-    def __call__(self, scores: jax.Array, labels: jax.Array, *, where: jax.Array, **rest) -> jax.Array: ...
+Loss = Callable[..., jax.Array]  # loss(scores, labels, *, where), and hyper-parameters by name
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def descend_by_query(
     state = jax.jit(OPTIMIZERS[optimizer].init)(model)
     random, queries = np.random.default_rng(task.seed), batches.queries
     run_epoch = partial(_epoch, classes=batches.shapes.classes, objective=objective, optimizer=optimizer)
-    best, best_value = None, -np.inf
+    best, best_value = model, -np.inf
     losses, least_rate = [], LEAST_RATE * abs(learning_rate)
     history: list[Epoch] = []
     for epoch in range(1, epochs + 1):
@@ -121,7 +120,7 @@ def descend_by_query(
         candidate = jax.tree.map(np.asarray, model)
         value = task.validate(candidate.score(task.vali))
         task.report(f"epoch {epoch}/{epochs}, loss {mean:.5g}, validation {value:.4f}")
-        if best is None or value > best_value:
+        if not history or value > best_value:
             best, best_value = candidate, value
         losses.append(mean)
         if patience and grown(losses, patience):

@@ -128,8 +128,8 @@ class _File(NamedTuple):
     first_line: int | None = None  # of the rows; None where the file has no lines
 
     def refusal(self, what: str, remedy: str, row: int | None = None) -> ReplirankError:
-        known = row is not None and self.first_line is not None
-        return ReplirankError(what, path=self.path, line=int(row) + self.first_line if known else None, remedy=remedy)
+        line = None if row is None or self.first_line is None else int(row) + self.first_line
+        return ReplirankError(what, path=self.path, line=line, remedy=remedy)
 
 
 def _checked(file: _File, dataset: Dataset) -> Iterator[Scored]:

@@ -6,10 +6,10 @@ import importlib
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from os import PathLike
 from types import ModuleType
-from typing import ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import jax
 import numpy as np
@@ -18,7 +18,7 @@ from replirank.atomic import atomic_write
 from replirank.data.arrays import RankingData
 from replirank.errors import ReplirankError
 
-Array = np.ndarray | jax.Array
+Array: TypeAlias = "np.ndarray | jax.Array"
 
 
 def namespace(array: Array) -> ModuleType:
@@ -26,6 +26,7 @@ def namespace(array: Array) -> ModuleType:
     return array.__array_namespace__()
 
 
+@dataclass(frozen=True, eq=False)
 class Model(ABC):
     """A frozen dataclass of arrays. It is a JAX pytree: an optimizer can move its arrays.
 
@@ -62,7 +63,7 @@ def _in_float64(array: Array) -> np.ndarray:
 
 def save(path: str | PathLike, models: Mapping[str, Model]) -> None:
     """Keep named models (one for each fold) in one file."""
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for name, model in models.items():
         arrays[f"{name}/class"] = np.array(f"{type(model).__module__}:{type(model).__qualname__}")
         for field in fields(model):

@@ -61,7 +61,7 @@ def gains_of(levels: Sequence[float]) -> tuple[float, ...]:
     return tuple(2.0**level - 1 for level in levels)
 
 
-def too_many(levels: Sequence[float]) -> str | None:
+def too_many(levels: Sequence[float] | np.ndarray) -> str | None:
     """The reason why there can be no model of these levels."""
     if len(levels) <= 100 and max(levels) <= 100:
         return None

@@ -13,7 +13,7 @@ import yaml
 
 from replirank.errors import ReplirankError
 from replirank.metrics.per_query import fold_mean
-from replirank.pipeline.protocol import Protocol
+from replirank.reporting.protocol import Protocol
 
 ORIGINS = {
     "real": "",
@@ -47,7 +47,7 @@ class Evidence:
 
         `titles` are config.yaml's, which stand before the methods' own.
         """
-        stated = {"protocol": protocol, "seed": seed, "flips": flips}
+        stated: dict[str, Any] = {"protocol": protocol, "seed": seed, "flips": flips}
         stated["paper"] = yaml.safe_load(Path(files["paper"]).read_text())
         stated["needs"] = [Path(path) for path in files.get("needs", ())]
         if "metrics" not in files:

@@ -17,7 +17,7 @@ from replirank.papers.common.figures import COLOURS, curves_figure
 from replirank.reporting.evidence import Evidence
 
 # The paper's own greys; the hatch tells the bars apart where a printer does not.
-BARS = {
+BARS: dict[str, dict[str, Any]] = {
     "linear": {"color": "#555555"},
     "Bayes-optimal": {"color": "#dddddd", "hatch": "////", "edgecolor": "#555555", "linewidth": 0.5},
 }

@@ -93,7 +93,7 @@ def panels(count: int, columns: int = 2) -> tuple[Figure, list]:
 
 def legend_below(figure: Figure, *axes: Any) -> None:
     """One legend for all panels, under them. Name each panel that may show what the others do not."""
-    entries = {}
+    entries: dict[str, Any] = {}
     for axis in axes:
         entries |= {label: handle for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     figure.legend([*entries.values()], [*entries], loc="outside lower center", ncols=3)

@@ -160,8 +160,9 @@ class Learner(NamedTuple):
             patience=1,
             finished=lambda model: wrong_pairs(model.score(self.train), self.train)[0] == 0,
         )
-        best = fit.history["validation"].idxmax()  # the first of the best, as `descend_by_query` keeps it
-        return Kept(fit.model, int(fit.history["epoch"][best]), len(fit.history))
+        history = pd.DataFrame(fit.history)
+        best = history["validation"].idxmax()  # the first of the best, as `descend_by_query` keeps it
+        return Kept(fit.model, int(history["epoch"][best]), len(history))
 
     def described(self) -> dict[str, Any]:
         return {**self.trial._asdict(), "net": self.trial.net, "trained_pairs": trained_pairs(self.train, self.trial)}

@@ -57,7 +57,7 @@ def set_environment(root: Path) -> None:
     os.environ["JAX_PLATFORMS"] = "cpu"
     # Compiled once on a machine, not once in each job; once for several runs where one folder is set for all of them.
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(".snakemake/jax-cache").resolve()))
-    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.5"
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
 
 
 _held = []  # kept open for as long as this process lives: the kernel lets go of it however the process ends

@@ -280,8 +280,8 @@ def table6(entry: Entry, evidence: Evidence) -> Table:
         f"Test NDCG@10, the mean over folds; mean and standard deviation over {int(found['size'].max())} draws. All "
         "12/12 of the queries are the usual results, once.",
         f"FRank is the best of {len(methods)} at {sum(first)} of {len(first)} sizes; in the paper it is at all.",
-        "RankSVM ran out of memory in the paper from 8,000 queries on. Here it does not: its solver takes sums over "
-        "pairs by sorting, and keeps a few cutting planes in the place of a constraint for each pair.",
+        "RankSVM ran out of memory in the paper from 8,000 queries on. Here it does not: its solver keeps a few "
+        "cutting planes in the place of a constraint for each pair.",
         metric_note(evidence, dataset),
         *stand_in_notes(evidence),
     ]

@@ -143,3 +143,23 @@ def test_it_learns_what_ndcg_asks_for(method):
     # By feature 0 alone the best document is first but for noise; by feature 1 it is last.
     alone = [validate(data.features[:, column].astype(float)) for column in (0, 1)]
     assert validate(fit.model.score(data)) > max(alone)
+
+
+def test_strict_orders_of_long_lists_do_not_overflow():
+    """In float32, where 2^1800 is infinite: only the best few documents have a gain, and these are moved."""
+    labels = np.random.default_rng(0).permutation(1800)
+    with jax.enable_x64(False):
+        scores = jnp.asarray(np.random.default_rng(1).normal(size=1800), dtype=jnp.float32)
+        where = jnp.ones(1800, dtype=bool)
+        value, slopes = jax.value_and_grad(lambdarank)(scores, jnp.asarray(labels, dtype=jnp.float32), where=where)
+    assert 0 < value < np.inf
+    assert np.isfinite(slopes).all()
+    assert slopes[labels.argmax()] == slopes.min() < 0
+
+
+def test_scaled_gains_are_the_gains():
+    """The weights do not depend on a shift of scale: NDCG's gains are over the best, whatever the highest label."""
+    scores, labels, rest = arrays([0.0, 2.0, 1.0], [1, 0, 2])
+    best = (2**2 - 1) * 1 + (2**1 - 1) / log2(3)
+    expected = abs((2**1 - 1) - 0) * abs(1 / log2(4) - 1) / best  # the first is third, the second is first
+    assert_allclose(ndcg_changes(scores, labels, **rest)[0, 1], expected, rtol=1e-12)

@@ -193,7 +193,7 @@ def test_only_the_named_conventions_are_computed(name):
 @every_convention
 def test_a_convention_says_what_it_is(name):
     assert convention(name).name == name
-    assert len(convention(name).says) > 40
+    assert len(convention(name).description) > 40
 
 
 @pytest.mark.parametrize("name", LETOR)

@@ -6,7 +6,6 @@ LETOR numbers its features from 1, and so do the tables below; in memory columns
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 
 def columns(**numbers: int) -> Mapping[str, int]:
@@ -26,27 +25,12 @@ LETOR4 = columns(bm25=37, bm25_body=21, bm25_anchor=25, bm25_title=29, bm25_url=
 MSLR = columns(bm25=110, pagerank=130)
 
 
-class Chosen(NamedTuple):
-    """Some of frank2007's 14 features, and the features of LETOR's 64 (numbered from 1) that stand for them."""
-
-    feature: str
-    numbers: tuple[int, ...]
-    what: str
-    same: str  # whether these are the paper's
-
-
-FRANK_FEATURES = (
-    Chosen("BM25", (25,), "BM25 of the whole document", "yes"),
-    Chosen(
-        "MSRA1000", (61,), "BM25 of the extracted title", "no: the score of MSRA's TREC 2004 system is not in LETOR"
-    ),
-    Chosen("PageRank", (51,), "PageRank", "yes"),
-    Chosen("HostRank", (52,), "HostRank", "yes"),
-    Chosen(
-        "Relevance Propagation",
-        (*range(41, 49), 53, 54),
-        "two by sitemap, six by hyperlinks; topical PageRank, topical HITS authority",
-        "eight of ten; the last two spread topics over links, and take the place of what LETOR does not have",
-    ),
-)
-FRANK_COLUMNS = tuple(number - 1 for chosen in FRANK_FEATURES for number in chosen.numbers)
+# frank2007's 14 features, as near as LETOR's 64 come to them, by LETOR's numbers; papers/frank2007 says what they are.
+FRANK_FEATURES = {
+    "BM25": (25,),
+    "MSRA1000": (61,),
+    "PageRank": (51,),
+    "HostRank": (52,),
+    "Relevance Propagation": (*range(41, 49), 53, 54),
+}
+FRANK_COLUMNS = tuple(number - 1 for numbers in FRANK_FEATURES.values() for number in numbers)

@@ -62,7 +62,7 @@ def prepare(
             )
         report(f"{spec.title}: simulating {size}")
         dataset = spec.stand_in(**size, seed=seed)
-        origin = "artificial" if spec.id.startswith("artificial") else "simulated"
+        origin = "artificial" if spec.artificial else "simulated"
     else:
         raise ReplirankError(
             f"{spec.title} was not found, and config.yaml says on_missing: fail",

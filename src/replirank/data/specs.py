@@ -33,23 +33,24 @@ class Spec:
     checksum: str | None = None  # of the content (RankingData.checksum), where the original bytes were at hand
     rebuilt: bool = False  # every copy of it is a reconstruction
     made: bool = False  # never published or artificial: there is nothing to look for
+    artificial: bool = False  # the paper itself made it at random, and says how
     note: str = ""
     keep: tuple[int, ...] = ()  # the columns of another set (from 0) that this set consists of; (): all
     features_in_files: int | None = None  # where some of them are not kept
 
 
-def some_columns(whole: Spec, id: str, title: str, keep: tuple[int, ...], note: str) -> Spec:
+def some_columns(full: Spec, id: str, title: str, keep: tuple[int, ...], note: str) -> Spec:
     """A set that consists of some columns of another."""
     return replace(
-        whole,
+        full,
         id=id,
         title=title,
         keep=keep,
         features=len(keep),
-        features_in_files=whole.features,
-        columns={name: keep.index(column) for name, column in whole.columns.items() if column in keep},
-        stand_in=lambda **size: keep_columns(whole.stand_in(**size), keep),
-        note=f"{whole.note}; {note}",
+        features_in_files=full.features,
+        columns={name: keep.index(column) for name, column in full.columns.items() if column in keep},
+        stand_in=lambda **size: keep_columns(full.stand_in(**size), keep),
+        note=f"{full.note}; {note}",
     )
 
 
@@ -59,7 +60,9 @@ def keep_columns(dataset: Dataset, keep: tuple[int, ...]) -> Dataset:
     return replace(dataset, data=replace(data, features=data.features[:, list(keep)], columns=columns))
 
 
-def _gov(id: str, folder: str, queries: int, documents: int, relevant: float) -> Spec:
+def _gov(
+    id: str, folder: str, queries: int, documents: int, relevant: float, labels: Mapping[int, int] | None = None
+) -> Spec:
     return Spec(
         id,
         id.upper(),
@@ -71,6 +74,7 @@ def _gov(id: str, folder: str, queries: int, documents: int, relevant: float) ->
         columns=columns.GOV,
         queries=queries,
         documents=documents,
+        labels=labels,
     )
 
 
@@ -130,7 +134,7 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
                 labels={0: 11_303, 1: 2_585, 2: 2_252},
                 checksum="9a3e3b5204a521c2784e31a0389648c7153d1f594e724d1fa9e1d8eab0b31d9f",
             ),
-            _gov("td2003", "2003_td_dataset", 50, 49_058, 8),
+            _gov("td2003", "2003_td_dataset", 50, 49_058, 8, labels={0: 48_651, 1: 407}),
             _gov("td2004", "2004_td_dataset", 75, 74_146, 15),
             _gov("hp2003", "2003_hp_dataset", 150, 147_606, 1),
             _gov("hp2004", "2004_hp_dataset", 75, 74_409, 1),
@@ -200,6 +204,7 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
                 stand_in=partial(artificial, "net"),
                 folds=1,
                 made=True,
+                artificial=True,
                 note="ranknet2005's first task, as the paper specifies it",
             ),
             Spec(
@@ -210,6 +215,7 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
                 stand_in=partial(artificial, "poly"),
                 folds=1,
                 made=True,
+                artificial=True,
                 note="ranknet2005's second task, as the paper specifies it",
             ),
             Spec(

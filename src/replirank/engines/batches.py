@@ -93,7 +93,8 @@ def _count(trains: Iterable[RankingData]) -> tuple[Counter[LengthClass], int, in
 def fewer_classes(queries_of: Mapping[LengthClass, int], most: int) -> tuple[LengthClass, ...]:
     """At most so many classes that hold all of these: each is compiled by itself.
 
-    The last covers all and stays. Of the others that one goes, again and again, whose queries cost least elsewhere.
+    The largest class covers all queries and stays. Of the others the one whose queries are cheapest to pad to another
+    is removed, one after the other.
     """
     if not queries_of:
         return ()

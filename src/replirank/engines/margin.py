@@ -66,7 +66,7 @@ def maximise_margin(
         lower_bound = weights @ planes.offsets - towards @ towards / 2
         if objective - lower_bound <= gap * objective:
             return Margin(best, float(objective), float(lower_bound), rounds)
-        best = _walk(risk, C, best, towards)
+        best = _line_search(risk, C, best, towards)
         value, gradient = risk.tangent(best)
         planes.add(value, gradient, best)
         objective = best @ best / 2 + C * value
@@ -78,7 +78,7 @@ def maximise_margin(
     )
 
 
-def _walk(risk: Risk, C: float, start: np.ndarray, towards: np.ndarray) -> np.ndarray:
+def _line_search(risk: Risk, C: float, start: np.ndarray, towards: np.ndarray) -> np.ndarray:
     """The point of least objective on the ray from `start` through `towards`: doubling, then bisection of the slope."""
     direction = towards - start
     risk_slope = risk.slope(start, direction)

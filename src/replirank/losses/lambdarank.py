@@ -24,7 +24,9 @@ def lambdarank(scores: jax.Array, labels: jax.Array, *, where: jax.Array, prefer
 
 def ndcg_changes(scores: jax.Array, labels: jax.Array, *, where: jax.Array, preferred: int | None = None) -> jax.Array:
     """(preferred or all documents, all documents): |change of NDCG@10| when two documents swap their ranks."""
-    gains = jnp.where(where, jnp.exp2(labels) - 1, 0.0)
+    # Over 2^highest, which cancels: so the labels of strict orders, up to 1,830, do not overflow.
+    highest = jnp.max(labels, axis=-1, where=where, initial=0.0, keepdims=True)
+    gains = jnp.where(where, jnp.exp2(jnp.where(where, labels, 0.0) - highest) - jnp.exp2(-highest), 0.0)
     best = jnp.sum(-jnp.sort(-gains, axis=-1) * _discounts(labels), axis=-1)[..., None, None]
     discounts = current_discounts(scores, labels, where=where)
     first = slice(None, preferred)

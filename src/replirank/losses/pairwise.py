@@ -123,7 +123,7 @@ def _over_pairs_jvp(cost, primals, tangents):
 
 
 def _weighted(weights: jax.Array, values: jax.Array) -> jax.Array:
-    return jnp.where(weights > 0, weights * values, 0.0)  # a pair that does not count may be infinite
+    return jnp.where(weights == 0, 0.0, weights * values)  # a pair that does not count may be infinite
 
 
 def _weighted_sum(weights: jax.Array, values: jax.Array) -> jax.Array:

@@ -23,8 +23,8 @@ class BM25Tuned(Method):
         return data.lacks("bm25")
 
     def fit(self, task: Task) -> Fit:
-        whole = task.train.column("bm25")
-        fields = [whole, *(column for name, column in task.train.columns.items() if name.startswith("bm25_"))]
+        whole_document = task.train.column("bm25")
+        fields = [whole_document, *(column for name, column in task.train.columns.items() if name.startswith("bm25_"))]
         models = [Linear(np.eye(task.train.features.shape[1])[column]) for column in fields]
         values = [task.validate(model.score(task.vali)) for model in models]
         return Fit(models[int(np.argmax(values))])

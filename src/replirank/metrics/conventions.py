@@ -21,7 +21,7 @@ class Convention:
     """How NDCG, P and MAP are to be understood. Gains are 2^label - 1 in all; ties in the scores keep file order."""
 
     name: str
-    says: str
+    description: str
     discount: Literal["letor", "log"]
     short_ndcg: Literal["zero", "available"]  # a list shorter than k, at NDCG@k: 0, or what there is
     short_precision: Literal["zero", "padded"]  # at P@k: 0, or the missing places count as irrelevant

@@ -9,6 +9,7 @@ from typing import ClassVar
 import jax
 import numpy as np
 
+from replirank.data.arrays import RankingData
 from replirank.engines.online import Ensemble, example_shapes, make_examples, train_ensembles
 from replirank.methods.base import Fit, Method, Task
 from replirank.models.base import Model
@@ -34,6 +35,11 @@ class Online(Method):
     def model(weights: np.ndarray) -> Model:
         """What scores with these weights of what `expand` gives. Thresholds are not needed: they change no order."""
         return Linear(weights)
+
+    @classmethod
+    def unsupported(cls, data: RankingData) -> str | None:
+        levels = len(np.unique(data.labels))
+        return f"{levels} relevance levels are too many for a threshold each" if levels > 100 else None
 
     def fit(self, task: Task) -> Fit:
         return self.fit_together([self], task)[0]

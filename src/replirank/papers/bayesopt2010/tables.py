@@ -186,7 +186,10 @@ def _notes(evidence: Evidence, cases: pd.DataFrame) -> list[str]:
         "p is not corrected for the number of tests, and the paper mentions no correction: if nothing differed, about "
         f"{len(cases) * SIGNIFICANT:.1f} of these {len(cases)} cases would be significant by chance.",
         "Change: of the mean over folds, relative to the baseline, in %; average change: the mean over cases.",
-        *(f"Convention {name} ({', '.join(titles)}): {convention(name).says}." for name, titles in users.items()),
+        *(
+            f"Convention {name} ({', '.join(titles)}): {convention(name).description}."
+            for name, titles in users.items()
+        ),
     ]
     undefined = int(cases["change"].isna().sum())
     if undefined:

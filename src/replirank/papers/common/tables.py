@@ -109,7 +109,7 @@ def comparison_table(entry: Entry, evidence: Evidence) -> Table:
                 row[f"{display_name(metric)} difference"] = ours - value
         rows.append(row)
     notes = [
-        f"Convention {name}: {convention(name).says}. Means over the queries of a fold, then over folds.",
+        f"Convention {name}: {convention(name).description}. Means over the queries of a fold, then over folds.",
         *evidence.notes([dataset]),
         *(f"Published {value['as']}: {value['source']}." for value in sources if value["method"] in evidence.methods),
     ]

@@ -31,7 +31,7 @@ def present(evidence: Evidence, methods: Iterable[str]) -> list[str]:
 
 def metric_note(evidence: Evidence, dataset: str) -> str:
     name = evidence.convention(dataset)
-    return f"Convention {name}: {convention(name).says}. Means over the queries of a fold, then over folds."
+    return f"Convention {name}: {convention(name).description}. Means over the queries of a fold, then over folds."
 
 
 # Section 4.3: TREC
@@ -42,16 +42,29 @@ def trec_sets(evidence: Evidence) -> list[str]:
     return [evidence.dataset(role) for role in ("trec", "trec_14") if role in evidence.protocol.roles]
 
 
+# Of the paper's features: what stands for each here, and whether that is the same.
+STANDS_FOR = {
+    "BM25": ("BM25 of the whole document", "yes"),
+    "MSRA1000": ("BM25 of the extracted title", "no: the score of MSRA's TREC 2004 system is not in LETOR"),
+    "PageRank": ("PageRank", "yes"),
+    "HostRank": ("HostRank", "yes"),
+    "Relevance Propagation": (
+        "two by sitemap, six by hyperlinks; topical PageRank, topical HITS authority",
+        "eight of ten; the last two spread topics over links, and take the place of what LETOR does not have",
+    ),
+}
+
+
 def table1(entry: Entry, evidence: Evidence) -> Table:
     dataset = evidence.dataset(entry["role"])
     comparable = evidence.origin(dataset) != "simulated"
     rows = []
-    for taken in FRANK_FEATURES:
-        row = {"data": evidence.origin(dataset), "feature": taken.feature, "number": len(taken.numbers)}
+    for feature, numbers in FRANK_FEATURES.items():
+        row = {"data": evidence.origin(dataset), "feature": feature, "number": len(numbers)}
         if comparable:
-            row["number, paper"] = evidence.paper["printed"]["table1"][taken.feature]
-        columns = ", ".join(map(str, taken.numbers))
-        rows.append({**row, "LETOR's columns": columns, "which are": taken.what, "the same": taken.same})
+            row["number, paper"] = evidence.paper["printed"]["table1"][feature]
+        what, same = STANDS_FOR[feature]
+        rows.append({**row, "LETOR's columns": ", ".join(map(str, numbers)), "which are": what, "the same": same})
     notes = ["Columns are those of LETOR 3.0's .Gov sets, from 1.", *evidence.notes([dataset])]
     return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(rows), notes)
 

@@ -180,7 +180,7 @@ def with_interval(values: pd.Series, name: str) -> dict[str, float]:
 
 def metric_note(evidence: Evidence) -> str:
     name = evidence.convention(evidence.dataset("web"))
-    return f"Convention {name}: {convention(name).says}. ± is 1.96 standard errors of the mean over queries."
+    return f"Convention {name}: {convention(name).description}. ± is 1.96 standard errors of the mean over queries."
 
 
 def table3(entry: Entry, evidence: Evidence) -> Table:

@@ -38,7 +38,7 @@ from replirank.losses.listwise import listnet
 from replirank.losses.pairwise import cross_entropy
 from replirank.metrics.per_query import Judge, evaluate
 from replirank.models import linear, two_layer
-from replirank.papers.ranknet2005.draws import TRIALS, draw
+from replirank.papers.ranknet2005.draws import draw, trials
 
 ROOT = Path(__file__).parents[1]
 
@@ -145,10 +145,12 @@ def padded_epoch(train: RankingData, loss, model) -> Callable[[], object]:
 def artificial_tables(draws: int = 5, processes: int = 2) -> None:
     """ranknet2005's Tables 1 and 2 and its capacity check, as `snakemake --cores 2` makes them: a job for each draw."""
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
-    tasks, numbers = zip(*((task, number) for number in range(1, draws + 1) for task in TRIALS), strict=True)
+    printed = yaml.safe_load((ROOT / "src/replirank/papers/ranknet2005/paper.yaml").read_text())["printed"]
+    vectors = {name: printed[name]["vectors"] for name in ("table1", "table2", "capacity")}
+    jobs = [(task, number, trials(task, vectors)) for number in range(1, draws + 1) for task in ("net", "poly")]
     started = time.perf_counter()
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        list(pool.map(partial(draw, seed=config["seed"]), tasks, numbers))
+        list(pool.map(partial(draw, seed=config["seed"]), *zip(*jobs, strict=True)))
     row(f"ranknet2005, Tables 1 and 2, {draws} draws, {processes} processes", time.perf_counter() - started)
 
 

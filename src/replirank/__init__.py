@@ -1,3 +1,3 @@
-"""Five learning-to-rank papers, reproduced by one command."""
+"""Learning-to-rank papers, reproduced by one command."""
 
 __version__ = "0.1.0"

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from helpers import ROOT
 
 from replirank.pipeline import provenance as module
-from replirank.pipeline.provenance import PACKAGES, current_commit, provenance
+from replirank.pipeline.provenance import PACKAGES, current_commit, package_versions, provenance
 
 CONFIG = {"seed": 7, "run": ["letor"]}
 CARD = {
@@ -23,11 +23,11 @@ CARD = {
     "original_bytes": True,
     "queries": 106,
 }
-CODE = {"results/tables/letor/ohsumed.csv": "1" * 16, "results/scores/letor/ohsumed/bm25.csv": "0" * 16}
+CODE = {"results/tables/letor/ohsumed.csv": "1" * 16, "results/scores/letor/ohsumed/bm25.parquet": "0" * 16}
 
 
 def test_names_data_config_versions_commit_and_the_code_behind_each_file():
-    found = provenance(CONFIG, [CARD], "abc", CODE)
+    found = provenance(CONFIG, [CARD], "abc", package_versions(), CODE)
     assert (found["seed"], found["config"], found["commit"]) == (7, CONFIG, "abc")
     assert found["config_sha256"] == hashlib.sha256(b'{"run": ["letor"], "seed": 7}').hexdigest()
     assert found["data"] == {

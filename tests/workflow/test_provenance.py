@@ -68,13 +68,13 @@ def test_names_the_code_of_scores_choices_tables_and_figures(project):
     code = found["code"]
     assert {
         "results/data/ohsumed/arrays.npz",
-        "results/scores/letor/ohsumed/bm25.csv",
+        "results/scores/letor/ohsumed/bm25.parquet",
         "results/choices/letor/ohsumed/regression.json",
         "results/tables/letor/ohsumed.csv",
         "figures/letor/ndcg.png",
     } <= set(code)
     assert all(re.fullmatch("[0-9a-f]{16}", fingerprint) for fingerprint in code.values())
-    of_scores = {method: code[f"results/scores/letor/ohsumed/{method}.csv"] for method in ("bm25", "regression")}
+    of_scores = {method: code[f"results/scores/letor/ohsumed/{method}.parquet"] for method in ("bm25", "regression")}
     assert of_scores["bm25"] != of_scores["regression"]
     assert of_scores["regression"] == code["results/choices/letor/ohsumed/regression.json"]
     assert found["commit"] is None

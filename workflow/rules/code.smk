@@ -2,7 +2,7 @@
 
 from snakemake.iocontainers import Wildcards
 
-from replirank.pipeline.provenance import current_commit
+from replirank.pipeline.provenance import current_commit, package_versions
 
 
 def code_behind(targets):

@@ -35,6 +35,7 @@ rule table:
 rule figure:
     input:
         unpack(evidence("figures")),
+        look=str(ROOT / "workflow/matplotlibrc"),
     output:
         pdf="figures/{paper}/{name}.pdf",
         png="figures/{paper}/{name}.png",

@@ -4,7 +4,9 @@
 rule provenance:
     input:
         cards=expand("results/data/{dataset}/card.json", dataset=RUN_DATASETS),
+        # It names the code of these, so it is written when they are there.
         metrics="results/metrics.parquet",
+        outputs=paper_outputs(),
     output:
         json="results/provenance.json",
     log:
@@ -20,6 +22,8 @@ rule provenance:
     params:
         config=config,
         commit=lambda wildcards: current_commit(),
+        packages=package_versions(),
+        own=fingerprint("replirank.pipeline.provenance"),
         code=lambda wildcards: code_behind(["results/metrics.parquet", *paper_outputs()]),
     script:
         "../scripts/provenance.py"

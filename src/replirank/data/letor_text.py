@@ -26,6 +26,7 @@ from replirank.atomic import atomic_write
 from replirank.data.arrays import RankingData
 from replirank.errors import ReplirankError
 
+# Not scikit-learn's load_svmlight_file: it takes several times as long, keeps no document ids and names no line.
 BLOCK = 1 << 24  # bytes read at once: large enough for the fast reader, small enough for any machine
 MOST_FEATURES = 1 << 16  # a larger number is a typing error; as a column it would eat the memory
 LARGEST_QID = 2**63 - 1

@@ -97,6 +97,7 @@ def _line_search(risk: Risk, C: float, start: np.ndarray, towards: np.ndarray) -
     return start + low * direction
 
 
+# Not a general solver of quadratic problems: this one starts from the round before, which differs in two planes only.
 def simplex_quadratic(gram: np.ndarray, linear: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Maximise linear . a - a gram a / 2 over a >= 0 with the sum of `start`, by active sets, from `start`."""
     a, total = start.copy(), start.sum()

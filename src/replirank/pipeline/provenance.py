@@ -15,6 +15,7 @@ from replirank import __version__
 
 PACKAGES = [
     "jax",
+    "jinja2",
     "lightgbm",
     "matplotlib",
     "numpy",
@@ -23,6 +24,7 @@ PACKAGES = [
     "pyarrow",
     "scipy",
     "snakemake",
+    "tabulate",
 ]
 
 
@@ -30,15 +32,16 @@ def provenance(
     config: Mapping[str, Any],
     cards: Iterable[Mapping[str, Any]],
     commit: str | None,
+    packages: Mapping[str, str],
     code: Mapping[str, str],
 ) -> dict[str, Any]:
-    """`code` has the fingerprint of the code behind each file (replirank.pipeline.fingerprint)."""
+    """`packages` are their versions; `code` has the fingerprint of the code behind each file (fingerprint.py)."""
     return {
         "replirank": __version__,
         "commit": commit,
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
-        "packages": {name: version(name) for name in PACKAGES},
+        "packages": dict(packages),
         "seed": config["seed"],
         "config_sha256": hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest(),
         "config": config,
@@ -47,6 +50,11 @@ def provenance(
         },
         "code": dict(sorted(code.items())),
     }
+
+
+def package_versions() -> dict[str, str]:
+    """Of the packages whose numbers or files the results are."""
+    return {name: version(name) for name in PACKAGES}
 
 
 def current_commit() -> str | None:

@@ -20,7 +20,8 @@ from replirank.methods.base import Fit, Method, Task
 from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of, too_many, warm_start
 from replirank.models.linear import Linear
 
-# The ranking functions in training: (outputs, points, documents) -> (points, documents)
+# The ranking functions in training: (outputs, points, documents) -> (points, documents). They are the models' formulas
+# for all grid points at once, as one matrix product, which is several times faster than one grid point after another.
 
 
 def linear(outputs: jax.Array, hyper: Mapping[str, jax.Array]) -> jax.Array:

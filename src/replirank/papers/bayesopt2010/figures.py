@@ -108,10 +108,11 @@ def mean_curves(entry: Entry, evidence: Evidence) -> Figure:
 
 def _look(method: str) -> dict[str, Any]:
     """Colour for the loss, dash for the ranking function; in grey the losses differ by width too."""
-    number = next((n for n, loss in enumerate(LOSSES) if method.startswith(loss)), len(LOSSES))
+    pairs = [(f"{loss}_linear", f"{loss}_bayes") for loss in LOSSES]
+    number = next((n for n, pair in enumerate(pairs) if method in pair), len(pairs))
     return {
         "color": COLOURS[number],
-        "linestyle": "--" if method.endswith("_linear") else "-",
+        "linestyle": "--" if any(method == linear for linear, _ in pairs) else "-",
         "linewidth": 0.7 + 0.5 * number,
         "antialiased": False,  # more than halves the PNG; the PDF does not know the difference
     }

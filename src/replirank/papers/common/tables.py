@@ -18,7 +18,7 @@ from replirank.seeds import derive
 
 # Where a paper's data is a commercial engine's, another data set stands in: orders are compared, and not levels
 
-ELSEWHERE = "paper (its own data)"
+PAPERS_OWN_DATA = "paper (its own data)"
 
 
 def stand_in_notes(evidence: Evidence) -> list[str]:
@@ -42,7 +42,7 @@ def splits_table(entry: Entry, evidence: Evidence, printed_as: str) -> Table:
         for counted in ("queries", "documents"):
             row[counted] = float(np.mean([fold[split][counted] for fold in folds]))
             if comparable:
-                row[f"{counted}, {ELSEWHERE}"] = printed[counted]
+                row[f"{counted}, {PAPERS_OWN_DATA}"] = printed[counted]
         rows.append(row)
     notes = [f"Of a fold, on the mean over {len(folds)}.", *stand_in_notes(evidence)]
     return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(rows), notes, decimals=1)

@@ -134,7 +134,11 @@ def figure7(entry: Entry, evidence: Evidence) -> Figure:
     sizes = drawn(evidence).groupby("twelfths")["queries"].mean().round().astype(int)
     axis.set_xticks(sizes.index, [f"{queries:,}" for queries in sizes])
     axis.minorticks_off()
-    axis.set(title=evidence.label(dataset), xlabel="training queries of a fold", ylabel="test NDCG@10")
+    axis.set(
+        title=evidence.label(dataset),
+        xlabel="training queries of a fold",
+        ylabel=f"test {display_name(evidence.protocol.select_by)}",
+    )
     legend_below(figure, axis)
     return figure
 

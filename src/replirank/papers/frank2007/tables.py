@@ -11,9 +11,9 @@ import pandas as pd
 from replirank.data.columns import FRANK_FEATURES
 from replirank.evaluation import stats
 from replirank.metrics.conventions import convention
-from replirank.metrics.registry import display_name, parse
+from replirank.metrics.registry import column_of, display_name, parse
 from replirank.papers.common import Entry, stand_in, step_of
-from replirank.papers.common.tables import ELSEWHERE, same_order, splits_table, stand_in_notes
+from replirank.papers.common.tables import PAPERS_OWN_DATA, same_order, splits_table, stand_in_notes
 from replirank.reporting.evidence import Evidence
 from replirank.reporting.tables import Table
 
@@ -124,6 +124,7 @@ def table2(entry: Entry, evidence: Evidence) -> Table:
 def table3(entry: Entry, evidence: Evidence) -> Table:
     dataset, comparable = stand_in(evidence)
     printed = evidence.paper["printed"]["table3"]
+    chosen_by = display_name(evidence.protocol.select_by)
     rows = []
     for method in (method for method in printed if method in evidence.supported(dataset)):
         history = evidence.history[dataset, method]
@@ -135,11 +136,13 @@ def table3(entry: Entry, evidence: Evidence) -> Table:
             "chosen": round(float(steps.mean())),
             "least": int(steps.min()),
             "most": int(steps.max()),
-            "validation NDCG@10": float(np.mean([fold["validation"] for fold in evidence.choices[dataset, method]])),
+            f"validation {chosen_by}": float(
+                np.mean([fold["validation"] for fold in evidence.choices[dataset, method]])
+            ),
         }
         if comparable:
-            row[f"chosen, {ELSEWHERE}"] = printed[method]["chosen"]
-            row[f"validation NDCG@10, {ELSEWHERE}"] = printed[method]["ndcg"]
+            row[f"chosen, {PAPERS_OWN_DATA}"] = printed[method]["chosen"]
+            row[f"validation {chosen_by}, {PAPERS_OWN_DATA}"] = printed[method]["ndcg"]
         rows.append(row)
     notes = [
         f"Chosen by validation {display_name(evidence.protocol.select_by)}, fold by fold: mean, least and most over "
@@ -228,12 +231,12 @@ def ttest(entry: Entry, evidence: Evidence) -> Table:
         }
         if comparable:
             theirs, place = evidence.paper["printed"]["table4"], int(metric.partition("@")[2]) - 1
-            row[f"A - B, {ELSEWHERE}"] = theirs[FRANK][place] - theirs[TWO_LAYER][place]
-            row[f"{ELSEWHERE} p"] = printed
+            row[f"A - B, {PAPERS_OWN_DATA}"] = theirs[FRANK][place] - theirs[TWO_LAYER][place]
+            row[f"{PAPERS_OWN_DATA} p"] = printed
         rows.append(row)
     notes = ["Paired, two-sided, over all test queries. The paper does not say how many sides its test has."]
     frame = pd.DataFrame(rows, columns=None if rows else ["data", "metric", "A", "B"])
-    signed = ["A - B", f"A - B, {ELSEWHERE}"]
+    signed = ["A - B", f"A - B, {PAPERS_OWN_DATA}"]
     title = f"{entry['title']}: {evidence.label(dataset)}"
     return Table(title, frame, [*notes, *stand_in_notes(evidence)], signed=signed)
 
@@ -255,19 +258,19 @@ def table5(entry: Entry, evidence: Evidence) -> Table:
         for counted in ("queries", "documents", "pairs"):
             row[counted] = round(float(here[counted].mean()))
             if comparable:
-                row[f"{counted}, {ELSEWHERE}"] = theirs[counted]
+                row[f"{counted}, {PAPERS_OWN_DATA}"] = theirs[counted]
         rows.append(row)
     notes = ["Training queries of a fold, on the mean over folds and draws.", *stand_in_notes(evidence)]
     return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(rows), notes)
 
 
 def by_size(evidence: Evidence) -> pd.DataFrame:
-    """NDCG@10 on test: the mean over folds of each draw, then mean and spread over draws, by method and size."""
+    """The metric that chooses, on test: the mean over folds of each draw, then mean and spread over draws."""
     dataset, _ = stand_in(evidence)
     frame = drawn(evidence).dropna(subset="test")
     draws = frame.groupby(["method", "twelfths", "draw"])["test"].mean()
     found = draws.groupby(["method", "twelfths"]).agg(["mean", "std", "size"]).reset_index()
-    column = f"{evidence.convention(dataset)}.{METRIC}"
+    column = column_of(evidence.protocol.select_by, evidence.convention(dataset))
     full = evidence.means(dataset, [column])[column].rename("mean").rename_axis("method").reset_index()
     full = full[full["method"].isin(found["method"])].assign(twelfths=12, size=1)
     return pd.concat([found, full], ignore_index=True)
@@ -290,8 +293,8 @@ def table6(entry: Entry, evidence: Evidence) -> Table:
         rows.append(row)
     first = [wide["mean"][methods].loc[twelfths].idxmax() == FRANK for twelfths in wide["mean"].index]
     notes = [
-        f"Test NDCG@10, the mean over folds; mean and standard deviation over {int(found['size'].max())} draws. All "
-        "12/12 of the queries are the usual results, once.",
+        f"Test {display_name(evidence.protocol.select_by)}, the mean over folds; mean and standard deviation over "
+        f"{int(found['size'].max())} draws. All 12/12 of the queries are the usual results, once.",
         f"FRank is the best of {len(methods)} at {sum(first)} of {len(first)} sizes; in the paper it is at all.",
         "RankSVM ran out of memory in the paper from 8,000 queries on. Here it does not: its solver keeps a few "
         "cutting planes in the place of a constraint for each pair.",

@@ -12,7 +12,7 @@ import pandas as pd
 from replirank.evaluation import stats
 from replirank.metrics.conventions import convention
 from replirank.papers.common import Entry, stand_in
-from replirank.papers.common.tables import ELSEWHERE, same_order, splits_table, stand_in_notes
+from replirank.papers.common.tables import PAPERS_OWN_DATA, same_order, splits_table, stand_in_notes
 from replirank.reporting.evidence import Evidence
 from replirank.reporting.tables import Table
 
@@ -205,7 +205,7 @@ def table4(entry: Entry, evidence: Evidence) -> Table:
         if comparable:
             theirs = printed.get(method, {})
             for name, column in (("validation", "vali"), ("test", "test"), ("test ±", "interval")):
-                row[f"{name}, {ELSEWHERE}"] = theirs.get(column, np.nan)
+                row[f"{name}, {PAPERS_OWN_DATA}"] = theirs.get(column, np.nan)
         rows.append(row)
     notes = [metric_note(evidence), *stand_in_notes(evidence)]
     if comparable:
@@ -225,7 +225,10 @@ def table5(entry: Entry, evidence: Evidence) -> Table:
             row = {"data": evidence.origin(dataset), "system": evidence.title(method), **trained}
             row |= {"training - test": trained["training"] - tested}
             if comparable:
-                row |= {f"training, {ELSEWHERE}": printed["train"], f"training ±, {ELSEWHERE}": printed["interval"]}
+                row |= {
+                    f"training, {PAPERS_OWN_DATA}": printed["train"],
+                    f"training ±, {PAPERS_OWN_DATA}": printed["interval"],
+                }
             rows.append(row)
     notes = [metric_note(evidence), "A query that is trained on in several folds counts once, by its mean."]
     frame = pd.DataFrame(rows, columns=None if rows else ["data", "system"])
@@ -244,7 +247,7 @@ def table6(entry: Entry, evidence: Evidence) -> Table:
             row |= {"seconds": float(np.mean([fold["seconds"] / trainings(fold) for fold in folds]))}
             row |= {"trained at once": len(folds[0]["tried"]) // trainings(folds[0]), "folds": len(folds)}
             if comparable:
-                row[f"minutes, {ELSEWHERE}"] = minutes
+                row[f"minutes, {PAPERS_OWN_DATA}"] = minutes
             rows.append(row)
     notes = [
         "Seconds of one training of up to 100 epochs, on the mean over folds (and over grid points that are trained "
@@ -276,12 +279,12 @@ def wilcoxon(entry: Entry, evidence: Evidence) -> Table:
         }
         if comparable:
             printed = evidence.paper["printed"]
-            row[f"A - B, {ELSEWHERE}"] = printed["table4"][TWO_LAYER]["test"] - printed["table4"][LINEAR]["test"]
-            row[f"rejected at, {ELSEWHERE}"] = printed["wilcoxon"]["rejected_at"]
+            row[f"A - B, {PAPERS_OWN_DATA}"] = printed["table4"][TWO_LAYER]["test"] - printed["table4"][LINEAR]["test"]
+            row[f"rejected at, {PAPERS_OWN_DATA}"] = printed["wilcoxon"]["rejected_at"]
         rows.append(row)
     notes = ["Two-sided, over all test queries; the null hypothesis is that the medians are the same."]
     frame = pd.DataFrame(rows, columns=None if rows else ["data", "A", "B"])
-    signed = ["A - B", f"A - B, {ELSEWHERE}"]
+    signed = ["A - B", f"A - B, {PAPERS_OWN_DATA}"]
     title = f"{entry['title']}: {evidence.label(dataset)}"
     return Table(title, frame, [*notes, *stand_in_notes(evidence)], signed=signed)
 

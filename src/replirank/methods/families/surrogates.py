@@ -21,7 +21,7 @@ from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of
 from replirank.models.linear import Linear
 
 # The ranking functions in training: (outputs, points, documents) -> (points, documents). They are the models' formulas
-# for all grid points at once, as one matrix product, which is several times faster than one grid point after another.
+# for all grid points at once, as one matrix product.
 
 
 def linear(outputs: jax.Array, hyper: Mapping[str, jax.Array]) -> jax.Array:

@@ -105,7 +105,7 @@ def _ordered(labels: jax.Array, where: jax.Array, preferred: int | None) -> jax.
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _over_pairs(cost: Callable[[jax.Array], jax.Array], scores: jax.Array, weights: jax.Array) -> jax.Array:
     """The weighted sum of `cost(margin)` over the (first rows x all) pairs. The weights are constants to the slopes."""
-    return _weighted_sum(weights, cost(_margins(scores, weights)))
+    return jnp.sum(weights * cost(_margins(scores, weights)), axis=(-2, -1))
 
 
 @_over_pairs.defjvp
@@ -116,18 +116,10 @@ def _over_pairs_jvp(cost, primals, tangents):
     change, _ = tangents
     margins = _margins(scores, weights)
     costs, slopes = jax.jvp(cost, (margins,), (jnp.ones_like(margins),))
-    slopes = _weighted(weights, slopes)
+    slopes = weights * slopes
     as_better = jnp.sum(jnp.sum(slopes, axis=-1) * change[..., : weights.shape[-2]], axis=-1)
     as_worse = jnp.sum(jnp.sum(slopes, axis=-2) * change, axis=-1)
-    return _weighted_sum(weights, costs), as_better - as_worse
-
-
-def _weighted(weights: jax.Array, values: jax.Array) -> jax.Array:
-    return jnp.where(weights == 0, 0.0, weights * values)  # a pair that does not count may be infinite
-
-
-def _weighted_sum(weights: jax.Array, values: jax.Array) -> jax.Array:
-    return jnp.sum(_weighted(weights, values), axis=(-2, -1))
+    return jnp.sum(weights * costs, axis=(-2, -1)), as_better - as_worse
 
 
 def _margins(scores: jax.Array, weights: jax.Array) -> jax.Array:

@@ -20,7 +20,7 @@ MOST_LENGTHS = 3
 
 class LengthClass(NamedTuple):
     length: int
-    preferred: int | None  # how many of the first documents can be the better one of a pair; None: no matrix of pairs
+    preferred: int | None  # only the first n documents can be the better one of a pair; None: no matrix of pairs
 
 
 class Shapes(NamedTuple):

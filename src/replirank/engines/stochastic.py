@@ -36,7 +36,7 @@ class Query(NamedTuple):
     features: jax.Array  # (length, features)
     labels: jax.Array  # (length,)
     mask: jax.Array  # (length,) which are documents and not padding
-    preferred: int | None  # only the first so many are ever the better one of a pair; None where no pairs are needed
+    preferred: int | None  # only the first n documents can be the better one of a pair; None where no pairs are needed
 
 
 class Objective(Protocol):

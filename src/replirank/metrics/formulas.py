@@ -154,7 +154,7 @@ def mean_ndcg(ranking: Ranking, convention: Convention) -> np.ndarray:
     highest = lists.highest[lists.query_of]
     dcg = lists.cumulated(scaled_gain(ranking.ranked, highest) * discounts)
     best = lists.cumulated(scaled_gain(lists.ideal, highest) * discounts)
-    # Running sums are differences of long sums: where nothing is relevant, that leaves dust instead of 0.
+    # Running sums are differences of long sums: where nothing is relevant, that leaves rounding errors instead of 0.
     barren = np.repeat(lists.relevant == 0, lists.lengths)
     ndcg = np.divide(dcg, best, out=np.zeros_like(dcg), where=~barren)
     return lists.mean(ndcg)

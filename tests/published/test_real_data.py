@@ -9,7 +9,10 @@ from helpers import ROOT
 from sklearn.datasets import load_svmlight_file
 
 from replirank.data import letor_text
-from replirank.data.prepare import prepare
+from replirank.data.arrays import Fold
+from replirank.data.layouts import Layout, find_layout
+from replirank.data.normalize import is_normalized_by_query, normalize_by_query
+from replirank.data.prepare import prepare, read_layout
 from replirank.data.specs import SPECS, spec
 from replirank.data.unpack import unpack
 
@@ -52,6 +55,47 @@ def test_five_levels_and_crlf_of_mslr(tmp_path):
     assert data.features.shape == (5000, 136)
     assert data.queries == 43
     assert set(data.labels) == {0, 1, 2, 3, 4}
+
+
+@pytest.mark.parametrize("name", ["ohsumed", "mq2007", "mq2008"])
+def test_the_first_fold_alone_gives_the_same_arrays_and_folds(real_data, tmp_path, name):
+    known = spec(name)
+    files = find_layout(unpack(real_data(name), tmp_path / "unpacked"), known.names)
+    assert len(files.folds) == 5
+    whole, first = (read_layout(known, Layout(files.folder, folds=folds)) for folds in (files.folds, files.folds[:1]))
+    for array in ("features", "labels", "offsets", "query_ids", "document_ids"):
+        one, other = getattr(whole.data, array), getattr(first.data, array)
+        assert (one.dtype, one.tobytes()) == (other.dtype, other.tobytes())
+    assert len(first.folds) == 5
+    for one, other in zip(whole.folds, first.folds, strict=True):
+        for split in Fold._fields:
+            np.testing.assert_array_equal(getattr(one, split), getattr(other, split))
+
+
+@pytest.fixture(scope="module")
+def np2004_30(tmp_path_factory):
+    archive = ROOT / "../shared/data/NP2004-30.tar.xz"
+    if not archive.exists():
+        pytest.skip("NP2004-30 is not at hand")
+    return unpack(archive, tmp_path_factory.mktemp("np2004") / "unpacked") / "NP2004-30"
+
+
+# The source has six decimals, scaled over the whole set: within a query little is left of these features (from 1).
+COARSE = (43, 44, 45, 50)
+
+
+@pytest.mark.parametrize("part", ["S4", "S5"])
+def test_query_level_norm_of_np2004_is_made_from_the_original(np2004_30, part):
+    original, scaled = (letor_text.read(np2004_30 / f"{kind}/{part}.txt") for kind in ("Original", "QueryLevelNorm"))
+    assert original.query_ids.dtype.kind == "U"
+    assert original.query_ids[0].startswith("WT04-")
+    np.testing.assert_array_equal(original.query_ids, scaled.query_ids)
+    np.testing.assert_array_equal(original.labels, scaled.labels)
+    assert not is_normalized_by_query(original)
+    assert is_normalized_by_query(scaled)
+    fine = [column for column in range(64) if column + 1 not in COARSE]
+    made = normalize_by_query(original)
+    np.testing.assert_allclose(made.features[:, fine], scaled.features[:, fine], rtol=0, atol=1e-6)
 
 
 def test_every_known_data_set_has_an_entry_in_the_config():

@@ -37,6 +37,8 @@ class Spec:
     note: str = ""
     keep: tuple[int, ...] = ()  # the columns of another set (from 0) that this set consists of; (): all
     features_in_files: int | None = None  # where some of them are not kept
+    part_numbers: tuple[int, ...] = ()  # of the parts S1..Sn that a copy has, where it has not all
+    part_queries: tuple[int, ...] = ()  # how many queries S1..S5 have each: so Fold1 alone gives all folds
 
 
 def some_columns(full: Spec, id: str, title: str, keep: tuple[int, ...], note: str) -> Spec:

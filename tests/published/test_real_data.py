@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import yaml
@@ -80,22 +82,34 @@ def np2004_30(tmp_path_factory):
     return unpack(archive, tmp_path_factory.mktemp("np2004") / "unpacked") / "NP2004-30"
 
 
-# The source has six decimals, scaled over the whole set: within a query little is left of these features (from 1).
-COARSE = (43, 44, 45, 50)
-
-
 @pytest.mark.parametrize("part", ["S4", "S5"])
 def test_query_level_norm_of_np2004_is_made_from_the_original(np2004_30, part):
-    original, scaled = (letor_text.read(np2004_30 / f"{kind}/{part}.txt") for kind in ("Original", "QueryLevelNorm"))
+    original = letor_text.read(np2004_30 / f"Original/{part}.txt", dtype=np.float64)
+    scaled = letor_text.read(np2004_30 / f"QueryLevelNorm/{part}.txt")
     assert original.query_ids.dtype.kind == "U"
-    assert original.query_ids[0].startswith("WT04-")
+    assert all(query.startswith("WT04-") for query in original.query_ids)
     np.testing.assert_array_equal(original.query_ids, scaled.query_ids)
     np.testing.assert_array_equal(original.labels, scaled.labels)
     assert not is_normalized_by_query(original)
-    assert is_normalized_by_query(scaled)
-    fine = [column for column in range(64) if column + 1 not in COARSE]
-    made = normalize_by_query(original)
-    np.testing.assert_allclose(made.features[:, fine], scaled.features[:, fine], rtol=0, atol=1e-6)
+    made = normalize_by_query(original).features.astype(np.float64)
+    # The archive has six decimals; 2**-25 is what float32 adds to each of the two numbers.
+    np.testing.assert_allclose(made, scaled.features.astype(np.float64), rtol=0, atol=0.5e-6 + 2 * 2**-25)
+
+
+def test_parts_4_and_5_of_np2004_in_five_folds(np2004_30):
+    known = replace(spec("np2004"), part_numbers=(4, 5), part_queries=())
+    dataset = read_layout(known, find_layout(np2004_30, parts=known.part_numbers))
+    assert (dataset.data.queries, dataset.data.documents) == (30, 29_181)
+    assert [fold.test.tolist() for fold in dataset.folds] == [[*range(a, a + 6)] for a in (24, 0, 6, 12, 18)]
+
+
+@pytest.mark.parametrize("name", ["ohsumed", "mq2007", "mq2008", "td2003"])
+def test_letors_own_files_are_normalized_by_query_and_stay_as_they_are(real_data, tmp_path, name):
+    known = spec(name)
+    files = find_layout(unpack(real_data(name), tmp_path / "unpacked"), known.names)
+    as_it_is, scaled = (read_layout(known, files, normalize=normalize).data for normalize in (False, True))
+    assert is_normalized_by_query(as_it_is)
+    assert as_it_is.features.tobytes() == scaled.features.tobytes()
 
 
 def test_every_known_data_set_has_an_entry_in_the_config():

@@ -162,6 +162,13 @@ def test_values_are_rounded_once_from_all_their_digits(text):
     same_bits(letor_text.read(text(f"1 qid:1 1:{up} 2:{down}\n")).features, [[float(up), float(down)]])
 
 
+def test_features_may_be_kept_in_float64(text):
+    data = letor_text.read(text("1 qid:1 1:0.1 2:0.987654321\n0 qid:1 2:0.3\n"), dtype=np.float64)
+    assert data.features.dtype == np.float64
+    assert data.features.tolist() == [[0.1, 0.987654321], [0, 0.3]]
+    assert data.labels.dtype == np.float32
+
+
 def test_agrees_with_sklearn(text):
     rng = np.random.default_rng(3)
     lines = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -64,6 +66,13 @@ def test_what_is_scaled_is_scaled_and_scaling_it_again_changes_nothing():
 def test_the_spread_may_exceed_float32():
     most = np.finfo(np.float32).max
     assert normalize_by_query(queries([[-most], [most], [0]])).features.tolist() == [[0], [1], [0.5]]
+
+
+def test_features_of_float64_are_not_rounded_before():
+    """In float32 the two neighbours of 1 would be 1 and 1 + 2**-23, and the middle would be lost."""
+    data = replace(queries([[0], [0], [0]]), features=np.array([[1], [1 + 2**-24], [1 + 2**-23]]))
+    assert normalize_by_query(data).features.tolist() == [[0], [0.5], [1]]
+    assert normalize_by_query(data).features.dtype == np.float32
 
 
 def test_the_difference_is_taken_in_float64():

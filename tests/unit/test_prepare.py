@@ -314,6 +314,20 @@ def test_the_same_query_in_a_wide_and_in_a_narrow_file(tmp_path):
     assert_array_equal(data.features, np.array([[0, 0, 5], [1, 2, 0], [0, 4, 0]], dtype=np.float32))
 
 
+def test_features_are_scaled_by_query_on_demand(tiny, tmp_path):
+    """Of every query, as (place - 1) / (last - 1) in features 1 and 3; feature 2 is the same for all."""
+    dataset = read_source(TINY, tiny, lambda text: None, normalize=True)[0]
+    expected = [
+        [(place - 1) / (last - 1), 0, (place - 1) / (last - 1)]
+        for last in (2 + query % 3 for query in range(1, QUERIES + 1))
+        for place in range(1, last + 1)
+    ]
+    assert dataset.data.features.dtype == np.float32
+    assert_array_equal(dataset.data.features, np.array(expected, dtype=np.float32))
+    archive = Path(shutil.make_archive(str(tmp_path / "data"), "zip", tmp_path, "TINY"))
+    same(dataset, read_source(TINY, archive, lambda text: None, normalize=True)[0])
+
+
 # What is wrong with the files: always file and line
 
 

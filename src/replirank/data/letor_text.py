@@ -57,8 +57,11 @@ class _Block(NamedTuple):
     line_numbers: np.ndarray
 
 
-def read(path: str | PathLike, *, features: int | None = None) -> RankingData:
-    """Read a LETOR file. `features`, where given, is the width: a larger feature number is an error."""
+def read(path: str | PathLike, *, features: int | None = None, dtype: type[np.floating] = np.float32) -> RankingData:
+    """Read a LETOR file. `features`, where given, is the width: a larger feature number is an error.
+
+    `dtype` is that of the features: float64 for numbers that are still to be scaled, float32 for all else.
+    """
     blocks = []
     with open(path, "rb") as file:
         for first_line, lines in _blocks(file):
@@ -75,7 +78,7 @@ def read(path: str | PathLike, *, features: int | None = None) -> RankingData:
     del blocks
     offsets, query_ids = _queries(joined, path)
     return RankingData(
-        features=_dense(joined, features, path),
+        features=_dense(joined, features, dtype, path),
         labels=joined.labels.astype(np.float32),
         offsets=offsets,
         query_ids=query_ids,
@@ -288,7 +291,7 @@ def _queries(block: _Block, path: str | PathLike) -> tuple[np.ndarray, np.ndarra
     return np.append(starts, len(block.qids)).astype(np.int64), query_ids
 
 
-def _dense(block: _Block, features: int | None, path: str | PathLike) -> np.ndarray:
+def _dense(block: _Block, features: int | None, dtype: type[np.floating], path: str | PathLike) -> np.ndarray:
     widest = int(block.feature.max(initial=0))
     if features is not None and widest > features:
         first = np.argmax(block.feature > features)
@@ -302,8 +305,8 @@ def _dense(block: _Block, features: int | None, path: str | PathLike) -> np.ndar
     width = widest if features is None else features
     rows = len(block.labels)
     if len(block.value) == rows * width and np.all(block.counts == width):  # no feature left out anywhere
-        return block.value.astype(np.float32).reshape(rows, width)
-    dense = np.zeros((rows, width), dtype=np.float32)
+        return block.value.astype(dtype).reshape(rows, width)
+    dense = np.zeros((rows, width), dtype=dtype)
     dense[np.repeat(np.arange(rows), block.counts), block.feature - 1] = block.value
     return dense
 

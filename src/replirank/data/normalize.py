@@ -12,12 +12,15 @@ from replirank.data.arrays import RankingData
 def normalize_by_query(data: RankingData) -> RankingData:
     """Each feature of a query as (x - min) / (max - min) over the query's documents; 0 where all are equal.
 
+    Give features that were read as float64: rounding to float32 before may cost several decimals, where a query's
+    values lie close together. The result is float32. What is normalized already stays as it is.
+
     >>> features = np.array([[2, 5], [4, 5], [3, 5]], dtype=np.float32)
     >>> one_query = RankingData(features, np.zeros(3), offsets=np.array([0, 3]), query_ids=np.array([1]))
     >>> normalize_by_query(one_query).features.tolist()
     [[0.0, 0.0], [1.0, 0.0], [0.5, 0.0]]
     """
-    scaled = np.empty_like(data.features)
+    scaled = np.empty(data.features.shape, dtype=np.float32)
     query_of = data.query_of
     for column in range(data.features.shape[1]):  # one at a time: in float64 the whole matrix may not fit the memory
         values = data.features[:, column].astype(np.float64)

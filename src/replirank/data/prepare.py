@@ -15,6 +15,7 @@ from replirank.data.arrays import Dataset, Fold, RankingData, join_ids
 from replirank.data.download import download
 from replirank.data.folds import rotated, rotation
 from replirank.data.layouts import Layout, find_layout, is_single_file
+from replirank.data.normalize import normalize_by_query
 from replirank.data.specs import Spec
 from replirank.data.unpack import unpack
 from replirank.errors import ReplirankError
@@ -99,11 +100,13 @@ def _every_tenth(report: Callable[[str], None]) -> Callable[[int, int | None], N
     return progress
 
 
-def read_source(spec: Spec, source: Path, report: Callable[[str], None]) -> tuple[Dataset, Origin]:
-    """Read a folder or a single file, or an archive by way of a temporary folder."""
+def read_source(
+    spec: Spec, source: Path, report: Callable[[str], None], *, normalize: bool = False
+) -> tuple[Dataset, Origin]:
+    """Read a folder or a single file, or an archive by way of a temporary folder; `normalize` scales by query."""
     report(f"{spec.title}: reading {source}")
     if source.is_dir() or is_single_file(source):
-        dataset = read_layout(spec, find_layout(source, spec.names, spec.part_numbers))
+        dataset = read_layout(spec, find_layout(source, spec.names, spec.part_numbers), normalize=normalize)
     else:
         with tempfile.TemporaryDirectory(prefix="replirank-") as temporary:
             folder = unpack(source, Path(temporary) / "unpacked")
@@ -112,7 +115,7 @@ def read_source(spec: Spec, source: Path, report: Callable[[str], None]) -> tupl
             except ReplirankError as error:
                 name = _member(Path(error.path or folder), (folder, source))
                 raise ReplirankError(error.what, path=name, remedy=error.remedy) from error
-            dataset = read_layout(spec, layout, archive=(folder, source))
+            dataset = read_layout(spec, layout, archive=(folder, source), normalize=normalize)
     ids = dataset.data.document_ids
     # The copies of MQ2007 that were put together again mark the documents whose names could not be recovered.
     placeholders = ids is not None and np.any(np.char.startswith(ids, "NA-"))
@@ -124,12 +127,14 @@ def _member(path: Path, archive: tuple[Path, Path] | None) -> str:
     return f"{archive[1]}!{path.relative_to(archive[0])}" if archive else str(path)
 
 
-def read_layout(spec: Spec, layout: Layout, archive: tuple[Path, Path] | None = None) -> Dataset:
+def read_layout(
+    spec: Spec, layout: Layout, archive: tuple[Path, Path] | None = None, *, normalize: bool = False
+) -> Dataset:
     """The queries of all files once each, and the folds over them.
 
     `archive` is the temporary folder that an archive was unpacked to and the archive, by which messages name files.
     """
-    collected = _Collector(spec, archive)
+    collected = _Collector(spec, archive, normalize)
     folds: Sequence[Fold]
     if layout.whole:
         folds = _cut(spec, collected.read(layout.whole), _member(layout.whole, archive))
@@ -175,8 +180,8 @@ def _all_folds(spec: Spec, first: Fold, name: str) -> Sequence[Fold]:
 class _Collector:
     """Reads file after file and keeps each query once; a query that comes again must be the same to the bit."""
 
-    def __init__(self, spec: Spec, archive: tuple[Path, Path] | None):
-        self.spec, self.archive = spec, archive
+    def __init__(self, spec: Spec, archive: tuple[Path, Path] | None, normalize: bool):
+        self.spec, self.archive, self.normalize = spec, archive, normalize
         self.pieces: list[RankingData] = []
         self.seen: dict[str, tuple[int, bytes]] = {}  # query id -> its position and digest
 
@@ -184,10 +189,12 @@ class _Collector:
         """The positions of this file's queries."""
         name = _member(path, self.archive)
         try:
-            data = letor_text.read(path)
+            data = letor_text.read(path, dtype=np.float64 if self.normalize else np.float32)
         except ReplirankError as error:
             raise ReplirankError(error.what, path=name, line=error.line, remedy=error.remedy) from error
         self._check_rows(data, path, name)
+        if self.normalize:
+            data = normalize_by_query(data)
         positions, fresh = [], []
         # As text: the ids of one file may be numbers, and those of the next not.
         for place, (query, rows) in enumerate(zip(data.query_ids.astype(str).tolist(), data, strict=True)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import yaml
@@ -9,7 +11,10 @@ from helpers import ROOT
 from sklearn.datasets import load_svmlight_file
 
 from replirank.data import letor_text
-from replirank.data.prepare import prepare
+from replirank.data.arrays import Fold
+from replirank.data.layouts import Layout, find_layout
+from replirank.data.normalize import is_normalized_by_query, normalize_by_query
+from replirank.data.prepare import prepare, read_layout
 from replirank.data.specs import SPECS, spec
 from replirank.data.unpack import unpack
 
@@ -52,6 +57,59 @@ def test_five_levels_and_crlf_of_mslr(tmp_path):
     assert data.features.shape == (5000, 136)
     assert data.queries == 43
     assert set(data.labels) == {0, 1, 2, 3, 4}
+
+
+@pytest.mark.parametrize("name", ["ohsumed", "mq2007", "mq2008"])
+def test_the_first_fold_alone_gives_the_same_arrays_and_folds(real_data, tmp_path, name):
+    known = spec(name)
+    files = find_layout(unpack(real_data(name), tmp_path / "unpacked"), known.names)
+    assert len(files.folds) == 5
+    whole, first = (read_layout(known, Layout(files.folder, folds=folds)) for folds in (files.folds, files.folds[:1]))
+    for array in ("features", "labels", "offsets", "query_ids", "document_ids"):
+        one, other = getattr(whole.data, array), getattr(first.data, array)
+        assert (one.dtype, one.tobytes()) == (other.dtype, other.tobytes())
+    assert len(first.folds) == 5
+    for one, other in zip(whole.folds, first.folds, strict=True):
+        for split in Fold._fields:
+            np.testing.assert_array_equal(getattr(one, split), getattr(other, split))
+
+
+@pytest.fixture(scope="module")
+def np2004_30(tmp_path_factory):
+    archive = ROOT / "../shared/data/NP2004-30.tar.xz"
+    if not archive.exists():
+        pytest.skip("NP2004-30 is not at hand")
+    return unpack(archive, tmp_path_factory.mktemp("np2004") / "unpacked") / "NP2004-30"
+
+
+@pytest.mark.parametrize("part", ["S4", "S5"])
+def test_query_level_norm_of_np2004_is_made_from_the_original(np2004_30, part):
+    original = letor_text.read(np2004_30 / f"Original/{part}.txt", dtype=np.float64)
+    scaled = letor_text.read(np2004_30 / f"QueryLevelNorm/{part}.txt")
+    assert original.query_ids.dtype.kind == "U"
+    assert all(query.startswith("WT04-") for query in original.query_ids)
+    np.testing.assert_array_equal(original.query_ids, scaled.query_ids)
+    np.testing.assert_array_equal(original.labels, scaled.labels)
+    assert not is_normalized_by_query(original)
+    made = normalize_by_query(original).features.astype(np.float64)
+    # The archive has six decimals; 2**-25 is what float32 adds to each of the two numbers.
+    np.testing.assert_allclose(made, scaled.features.astype(np.float64), rtol=0, atol=0.5e-6 + 2 * 2**-25)
+
+
+def test_parts_4_and_5_of_np2004_in_five_folds(np2004_30):
+    known = replace(spec("np2004"), part_numbers=(4, 5), part_queries=())
+    dataset = read_layout(known, find_layout(np2004_30, parts=known.part_numbers))
+    assert (dataset.data.queries, dataset.data.documents) == (30, 29_181)
+    assert [fold.test.tolist() for fold in dataset.folds] == [[*range(a, a + 6)] for a in (24, 0, 6, 12, 18)]
+
+
+@pytest.mark.parametrize("name", ["ohsumed", "mq2007", "mq2008", "td2003"])
+def test_letors_own_files_are_normalized_by_query_and_stay_as_they_are(real_data, tmp_path, name):
+    known = spec(name)
+    files = find_layout(unpack(real_data(name), tmp_path / "unpacked"), known.names)
+    as_it_is, scaled = (read_layout(known, files, normalize=normalize).data for normalize in (False, True))
+    assert is_normalized_by_query(as_it_is)
+    assert as_it_is.features.tobytes() == scaled.features.tobytes()
 
 
 def test_every_known_data_set_has_an_entry_in_the_config():

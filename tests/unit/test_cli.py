@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from math import log2
 
 import numpy as np
@@ -69,6 +70,12 @@ def test_a_line_for_each_query_and_the_mean(files, capsys):
     assert lines[2][1:] == lines[0][1:]
 
 
+def test_a_query_id_of_any_kind_is_printed_as_it_is(files, tmp_path, capsys):
+    (tmp_path / "test.txt").write_text(TEST.replace("qid:1 ", "qid:WT04-132 "))
+    assert main(["evaluate", "--per-query", *files]) == 0
+    assert [line.split("\t")[0] for line in capsys.readouterr().out.splitlines()] == ["qid", "WT04-132", "2", "mean"]
+
+
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
@@ -122,9 +129,12 @@ def test_collect_makes_a_scores_file_from_one_number_a_line(tmp_path):
         np.testing.assert_array_equal(one.scores, scores)
 
 
-@pytest.fixture
-def five_folds(tmp_path):
+@pytest.fixture(params=["numbers", "text"])
+def five_folds(tmp_path, request):
     dataset = letor(10, 6, 4, {0: 0.7, 1: 0.3}, seed=1)
+    if request.param == "text":
+        names = np.array(["7", *(f"WT04-{k}" for k in range(1, 10))])
+        dataset = replace(dataset, data=replace(dataset.data, query_ids=names))
     arrays.save(tmp_path / "arrays.npz", dataset)
     return dataset, str(tmp_path / "arrays.npz"), str(tmp_path / "s.parquet"), str(tmp_path / "given.csv")
 

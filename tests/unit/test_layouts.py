@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replirank.data.folds import rotate
-from replirank.data.layouts import FoldFiles, Listing, find_layout, holds_letor, normalized_name
+from replirank.data.layouts import (
+    FoldFiles,
+    Layout,
+    Listing,
+    find_layout,
+    holds_letor,
+    is_single_file,
+    normalized_name,
+)
 from replirank.errors import ReplirankError
 
 ROW = "1 qid:7 1:0.25 2:1.0 #docid = A-1\n"
@@ -46,6 +54,57 @@ def test_parts_in_order_of_their_numbers(tmp_path):
     layout = find_layout(write(tmp_path, *(f"S{k}.txt" for k in range(11, 0, -1))))
     assert layout.folds == ()
     assert layout.parts == tuple(tmp_path / f"S{k}.txt" for k in range(1, 12))
+
+
+def test_some_parts_only_where_the_data_set_has_no_others(tmp_path):
+    write(tmp_path / "QueryLevelNorm", "S5.txt", "S4.txt")
+    write(tmp_path / "Original", "S4.txt", "S5.txt")
+    layout = find_layout(tmp_path, parts=(4, 5))
+    assert layout.parts == (tmp_path / "QueryLevelNorm/S4.txt", tmp_path / "QueryLevelNorm/S5.txt")
+
+
+@pytest.mark.parametrize(
+    ("there", "why"),
+    [
+        ((4,), r"there is no S5\.txt"),
+        ((1, 2, 3), r"there is no S4\.txt; there is no S5\.txt; S1\.txt is one part too many"),
+        ((4, 5, 6), r"S6\.txt is one part too many"),
+        ((0, 4, 5), r"S0\.txt is there, but LETOR counts from 1"),
+    ],
+)
+def test_other_parts_than_expected_are_named(tmp_path, there, why):
+    write(tmp_path, *(f"S{k}.txt" for k in there))
+    with pytest.raises(ReplirankError, match=why):
+        find_layout(tmp_path, parts=(4, 5))
+
+
+@pytest.mark.parametrize("name", ["mine.txt", "mine.dat", "mine.LETOR", "mine.svm", "mine.svmlight", "mine"])
+def test_a_single_file(tmp_path, name):
+    write(tmp_path, name)
+    assert find_layout(tmp_path / name) == Layout(tmp_path, whole=tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["mine.txt", "mine.dat", "mine.LETOR", "mine.svm", "mine.svmlight"])
+def test_a_folder_with_a_single_file(tmp_path, name):
+    write(tmp_path, name)
+    write(tmp_path, "readme.txt", "notes.md", text="made up\n")
+    assert find_layout(tmp_path) == Layout(tmp_path, whole=tmp_path / name)
+
+
+def test_a_file_beside_folds_or_parts_is_not_the_data_set(tmp_path):
+    write(tmp_path, "all.txt")
+    assert len(find_layout(write_folds(tmp_path)).folds) == 5
+
+
+def test_two_files_are_not_guessed_at(tmp_path):
+    with pytest.raises(ReplirankError, match="and for a single file"):
+        find_layout(write(tmp_path, "one.txt", "two.txt"))
+
+
+def test_an_archive_is_no_single_file(tmp_path):
+    (tmp_path / "data.zip").write_bytes(b"PK\x03\x04" + bytes(100))
+    assert not is_single_file(tmp_path / "data.zip")
+    assert not is_single_file(tmp_path)
 
 
 def test_folds_win_over_parts(tmp_path):

@@ -50,7 +50,8 @@ def same_bits(a: np.ndarray, b) -> None:
 def check(data: RankingData, *, features, labels, offsets, query_ids, document_ids=None) -> None:
     same_bits(data.features, features)
     same_bits(data.labels, labels)
-    assert data.offsets.dtype == data.query_ids.dtype == np.int64
+    assert data.offsets.dtype == np.int64
+    assert data.query_ids.dtype == np.int64 if isinstance(query_ids[0], int) else data.query_ids.dtype.kind == "U"
     assert data.offsets.tolist() == offsets
     assert data.query_ids.tolist() == query_ids
     assert (None if data.document_ids is None else data.document_ids.tolist()) == document_ids
@@ -161,6 +162,13 @@ def test_values_are_rounded_once_from_all_their_digits(text):
     same_bits(letor_text.read(text(f"1 qid:1 1:{up} 2:{down}\n")).features, [[float(up), float(down)]])
 
 
+def test_features_may_be_kept_in_float64(text):
+    data = letor_text.read(text("1 qid:1 1:0.1 2:0.987654321\n0 qid:1 2:0.3\n"), dtype=np.float64)
+    assert data.features.dtype == np.float64
+    assert data.features.tolist() == [[0.1, 0.987654321], [0, 0.3]]
+    assert data.labels.dtype == np.float32
+
+
 def test_agrees_with_sklearn(text):
     rng = np.random.default_rng(3)
     lines = []
@@ -178,7 +186,56 @@ def test_agrees_with_sklearn(text):
     assert_array_equal(np.repeat(data.query_ids, data.lengths), queries)
 
 
+@pytest.mark.parametrize("block", [1, 20, 1 << 24])
+@pytest.mark.parametrize(
+    ("qids", "read"),
+    [
+        (["WT04-132", "WT04-7"], ["WT04-132", "WT04-7"]),
+        (["007", "12"], [7, 12]),
+        (["007", "12", "a"], ["7", "12", "a"]),
+        (["a", "007", "12"], ["a", "7", "12"]),
+        (["9223372036854775807", "3"], [2**63 - 1, 3]),
+        (["9223372036854775808", "3"], ["9223372036854775808", "3"]),  # does not fit 64 bits
+        (["9" * 5000, "3"], ["9" * 5000, "3"]),
+        (["-3", "1.5", "1e3", "+4"], ["-3", "1.5", "1e3", "+4"]),
+        (["a:b", "qid:", "'", "é", "٣"], ["a:b", "qid:", "'", "é", "٣"]),
+    ],
+)
+def test_query_ids_are_numbers_or_else_text(text, monkeypatch, block, qids, read):
+    monkeypatch.setattr(letor_text, "BLOCK", block)
+    data = letor_text.read(text("".join(f"1 qid:{qid} 1:1\n0 qid:{qid} 1:2\n" for qid in qids)))
+    rows = np.tile([[1], [2]], (len(qids), 1))
+    labels = [1, 0] * len(qids)
+    check(data, features=rows, labels=labels, offsets=list(range(0, len(rows) + 1, 2)), query_ids=read)
+
+
+def test_bytes_of_a_query_id_that_are_no_text_are_escaped(text):
+    data = letor_text.read(text(b"1 qid:a\xff 1:1\n1 qid:\0 1:1\n1 qid:b\0 1:1\n"))
+    assert data.query_ids.tolist() == [r"a\xff", r"\x00", r"b\x00"]
+
+
+def test_a_comment_may_follow_the_query_id_at_once(text):
+    assert letor_text.read(text("1 qid:a#docid = A\n")).query_ids.tolist() == ["a"]
+
+
 # Round trips
+
+
+QUERY_NUMBERS = st.integers(0, 2**63 - 1)
+QUERY_WORDS = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="#\0 \t\n\r\f\v"), min_size=1, max_size=6
+).filter(lambda word: not re.fullmatch("[0-9]+", word))
+
+
+@st.composite
+def some_query_ids(draw, count: int) -> np.ndarray:
+    """Numbers, or words with numbers among them."""
+    numbers = st.lists(QUERY_NUMBERS, min_size=count, max_size=count, unique=True)
+    mixed = st.lists(QUERY_WORDS | QUERY_NUMBERS.map(str), min_size=count - 1, max_size=count - 1, unique=True)
+    if draw(st.booleans()):
+        return np.array(draw(numbers), dtype=np.int64)
+    ids = draw(mixed)
+    return np.array([*ids, draw(QUERY_WORDS.filter(lambda word: word not in ids))], dtype=str)
 
 
 @st.composite
@@ -193,10 +250,7 @@ def ranking_data(draw) -> RankingData:
         features=draw(npst.arrays(np.float32, (documents, width), elements=values)),
         labels=np.array(draw(st.lists(st.integers(0, 12), min_size=documents, max_size=documents)), np.float32) / 2,
         offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        query_ids=np.array(
-            draw(st.lists(st.integers(0, 2**63 - 1), min_size=len(lengths), max_size=len(lengths), unique=True)),
-            dtype=np.int64,
-        ),
+        query_ids=draw(some_query_ids(len(lengths))),
         document_ids=None if names is None else np.array(names, dtype=str),
     )
 
@@ -247,6 +301,15 @@ def test_an_id_that_could_not_be_read_back_is_not_written(tmp_path, text, name):
     assert not (tmp_path / "out.txt").exists()
 
 
+@pytest.mark.parametrize("qid", ["two words", "A\n1 qid:9 1:9", "A\r", "A#1", ""])
+def test_a_query_id_that_could_not_be_read_back_is_not_written(tmp_path, text, qid):
+    data = letor_text.read(text("1 qid:1 1:1\n"))
+    data = RankingData(data.features, data.labels, data.offsets, np.array([qid]))
+    with pytest.raises(ReplirankError, match="the query id"):
+        letor_text.write(tmp_path / "out.txt", data)
+    assert not (tmp_path / "out.txt").exists()
+
+
 # What is refused
 
 
@@ -284,13 +347,12 @@ BAD = {
     "no qid": b"1 1:1 2:2",
     "only a label": b"1",
     "qid later": b"1 1:1 qid:3 2:2",
-    "qid of letters": b"1 qid:abc 1:1 2:2",
-    "qid with a point": b"1 qid:1.5 1:1 2:2",
-    "qid with a sign": b"1 qid:-3 1:1 2:2",
     "empty qid": b"1 qid: 1:1 2:2",
+    "empty qid before a comment": b"1 qid:#3 1:1 2:2",
+    "empty qid at the end": b"1 qid:",
+    "qid with a vertical tab": b"1 qid:a\vb 1:1 2:2",
+    "qid with a form feed": b"1 qid:3\f 1:1 2:2",
     "qid in capitals": b"1 QID:3 1:1 2:2",
-    "qid of 64 bits": b"1 qid:9223372036854775808 1:1 2:2",
-    "qid of 5,000 digits": b"1 qid:" + b"9" * 5000 + b" 1:1 2:2",
     "feature 0": b"1 qid:3 0:1 2:2",
     "feature twice": b"1 qid:3 1:1 2:2 2:2",
     "decreasing features": b"1 qid:3 2:2 1:1",
@@ -357,7 +419,27 @@ def test_binary_garbage_is_refused(text):
 
 def test_the_first_of_several_bad_lines_is_named(text, monkeypatch):
     monkeypatch.setattr(letor_text, "BLOCK", 20)
-    assert refused(text("1 qid:1 1:1\n1 qid:1 1:x\n1 qid:y 1:1\n1 qid:2 1:1\n1 qid:1 1:1\n")).line == 2
+    assert refused(text("1 qid:1 1:1\n1 qid:1 1:x\n1 qid: 1:1\n1 qid:2 1:1\n1 qid:1 1:1\n")).line == 2
+
+
+def test_an_empty_query_id_is_called_so(text):
+    assert refused(text("1 qid: 1:1\n")).what == "the query id '' is empty or holds white space"
+
+
+@pytest.mark.parametrize(
+    ("qids", "line", "shown"),
+    [
+        (["a", "b", "a"], 3, "'a'"),
+        (["a", "7", "b", "007"], 4, "'7'"),  # 007 is 7, text or not
+        (["\x1b[31m", "b", "\x1b[31m"], 3, r"'\x1b[31m'"),
+        (["x" * 500, "b", "x" * 500], 3, f"'{'x' * 40}'..."),
+    ],
+)
+@pytest.mark.parametrize("block", [9, 1 << 24])
+def test_a_query_of_any_id_that_comes_again_is_refused(text, monkeypatch, block, qids, line, shown):
+    monkeypatch.setattr(letor_text, "BLOCK", block)
+    error = refused(text("".join(f"1 qid:{qid} 1:1\n" for qid in qids)))
+    assert (error.line, error.what) == (line, f"query {shown} appears again after other queries")
 
 
 def test_a_feature_beyond_the_width_is_named_with_its_own_line(text):
@@ -375,7 +457,7 @@ def test_a_missing_file_says_so(tmp_path):
 
 NUMBER = rb"[+-]?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"  # ++ and *+: no way back, so no detours
 ROW = re.compile(
-    rb"[ \t]*(?P<label>%b)[ \t]+qid:(?P<qid>[0-9]+)(?P<pairs>(?:[ \t]+[0-9]+:%b)*)[ \t]*(?:#(?P<comment>.*))?"
+    rb"[ \t]*(?P<label>%b)[ \t]+qid:(?P<qid>[^ \t\v\f#]++)(?P<pairs>(?:[ \t]+[0-9]+:%b)*)[ \t]*(?:#(?P<comment>.*))?"
     % (NUMBER, NUMBER),
     re.DOTALL,
 )
@@ -385,7 +467,7 @@ DOCID = re.compile(rb"\s*docid\s*=\s*(\S+)")
 
 class Row(NamedTuple):
     label: float  # already rounded to float32
-    qid: int
+    qid: int | str
     pairs: dict[int, float]
     docid: str
 
@@ -408,6 +490,16 @@ def finite(number: bytes) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def as_text(word: bytes) -> str:
+    """Bytes that are no text are kept as escapes, NUL among them."""
+    return word.replace(b"\0", rb"\x00").decode(errors="backslashreplace")
+
+
+def oracle_qid(word: bytes) -> int | str:
+    number = whole_number(word) if word.translate(None, b"0123456789") == b"" else math.inf
+    return number if number < 2**63 else as_text(word)
+
+
 def oracle_row(line: bytes) -> Row | Refused | None:
     """A row, None for a line that is passed over, or that it is to be refused."""
     line = line.removesuffix(b"\r")  # of CRLF
@@ -425,12 +517,11 @@ def oracle_row(line: bytes) -> Row | Refused | None:
         names.append(whole_number(name))
         values.append(finite(value))
     rising = all(a < b for a, b in zip([0, *names], [*names, 65537], strict=True))
-    if label is None or label < 0 or whole_number(found["qid"]) >= 2**63 or None in values or not rising:
+    if label is None or label < 0 or None in values or not rising:
         return Refused(None)
     docid = DOCID.match(found["comment"] or b"")
-    # Bytes that are no text are kept as escapes, NUL among them.
-    name = docid[1].replace(b"\0", rb"\x00").decode(errors="backslashreplace") if docid else ""
-    return Row(label, whole_number(found["qid"]), dict(zip(names, values, strict=True)), name)
+    name = as_text(docid[1]) if docid else ""
+    return Row(label, oracle_qid(found["qid"]), dict(zip(names, values, strict=True)), name)
 
 
 def oracle(content: bytes) -> list[Row] | Refused:
@@ -445,13 +536,29 @@ def oracle(content: bytes) -> list[Row] | Refused:
     for k, row in enumerate(rows):
         if k and rows[k - 1].qid != row.qid and row.qid in {before.qid for before in rows[:k]}:
             return Refused(numbers[k])
+    if any(isinstance(row.qid, str) for row in rows):
+        rows = [row._replace(qid=str(row.qid)) for row in rows]
     return rows or Refused(None)
 
 
 PIECES = [
     *(b" ", b"\t", b"  ", b"\r", b"\n", b"\r\n", b"\0", b"\v", b"\f", b":", b"#", b",", b'"', b"_", b"+", b"-", b"."),
     *(b"e", b"E", b"e5", b"e-7", b"e38", b"e39", b"e400", b"0", b"00", b"1", b"9", b"0x", b"nan", b"inf", b"-0", b"+1"),
-    *(b"qid:", b"qid:1", b"qid:2", b"1:2", b"3:", b":3", b"#docid = ", b"# docid=Z", b"docid", "é".encode(), b"\xff"),
+    *(
+        b"qid:",
+        b"qid:1",
+        b"qid:2",
+        b"qid:WT04-1",
+        b"qid:a",
+        b"1:2",
+        b"3:",
+        b":3",
+        b"#docid = ",
+        b"# docid=Z",
+        b"docid",
+        "é".encode(),
+        b"\xff",
+    ),
     *(b"\xef\xbb\xbf", "\u00a0".encode(), "٣".encode(), b"65536", b"65537", b"9223372036854775807"),
     *(b"9223372036854775808", b"-9223372036854775808:1", b"-9223372036854775807", b"18446744073709551617"),
     *(b" 1:1 2:2", b"3.4028235e38", b"3.4028236e38", b"1e-46", b"0" * 4400, b"7" * 4400),
@@ -508,12 +615,14 @@ def valid_file(rng: random.Random) -> list[bytes]:
     """Three to five lines of four to six features, some of them sparse, some without a docid."""
     lines, width, first = [], rng.randint(4, 6), rng.randint(1, 12)
     queries = sorted(first + rng.randrange(3) for _ in range(rng.randint(3, 5)))
+    # Three files of four have numbers; in some of the others numbers and words are mixed.
+    names = [rng.choice(["", "WT04-"]) for _ in range(first + 3)] if rng.random() < 0.25 else [""] * (first + 3)
     for k, query in enumerate(queries):
         kept = [feature for feature in range(1, width + 1) if feature == 1 or k % 2 or rng.random() < 0.8]
         values = (rng.choice(["%.6f", "%.3g", "%d", "%.9e"]) % rng.uniform(-9, 9) for _ in kept)
         pairs = " ".join(f"{feature}:{value}" for feature, value in zip(kept, values, strict=True))
         docid = f" #docid = GX-{rng.randrange(100)} inc = 1" if rng.random() < 0.7 else ""
-        lines.append(f"{rng.choice([0, 1, 2, 0.5])} qid:{query} {pairs}{docid}".encode())
+        lines.append(f"{rng.choice([0, 1, 2, 0.5])} qid:{names[query]}{query} {pairs}{docid}".encode())
     return lines
 
 
@@ -557,10 +666,13 @@ def without_zeros(row: Row) -> Row:
 
 
 def same_block(a, b) -> bool:
-    return all(
-        x == y if isinstance(x, list) else np.array_equal(x, y) and np.array_equal(np.signbit(x), np.signbit(y))
-        for x, y in zip(a, b, strict=True)
-    )
+    return all(same_column(x, y) for x, y in zip(a, b, strict=True))
+
+
+def same_column(x, y) -> bool:
+    if isinstance(x, list) or x.dtype == object:
+        return list(x) == list(y)
+    return np.array_equal(x, y) and np.array_equal(np.signbit(x), np.signbit(y))
 
 
 class Verdict(NamedTuple):

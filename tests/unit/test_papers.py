@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from dataclasses import replace
 
 import jsonschema
 import matplotlib.pyplot as plt
@@ -134,6 +135,17 @@ def test_an_unsupported_method_is_in_no_pair():
     frame = tables.significance_table(ENTRY, evidence(MISSING)).frame
     pairs = frame[["data set", "A", "B"]].to_numpy().tolist()
     assert pairs == [["One", "A", "C"], ["Two", "A", "B"], ["Two", "A", "C"], ["Two", "B", "C"]]
+
+
+def test_numbered_queries_have_the_same_tests_beside_a_data_set_of_text_ids():
+    """As text, 10 would sort before 8, and the same seed would give another p-value."""
+    numbered = evidence()
+    numbered.metrics["query"] += 8
+    named = replace(numbered, metrics=numbered.metrics.copy())
+    prefix = named.metrics["dataset"].map({"one": "", "two": "WT04-"})
+    named.metrics["query"] = prefix + named.metrics["query"].astype(str)
+    tested, beside = (tables.significance_table(ENTRY, each).frame for each in (numbered, named))
+    pd.testing.assert_frame_equal(tested[tested["data set"] == "One"], beside[beside["data set"] == "One"])
 
 
 @pytest.mark.parametrize("kind", ["choices", "times"])

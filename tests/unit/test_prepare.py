@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import hashlib
 import http.server
+import re
 import shutil
 import tempfile
 import threading
@@ -170,6 +171,161 @@ def test_one_data_set_of_a_bundle_is_picked_by_its_name(tiny, tmp_path):
     shutil.copytree(tiny, bundle / "TINY")
     write_parts(bundle / "OTHER", [(1,), (2,), (3,)])
     same(read(bundle), read(tiny))
+
+
+# Query ids that are text
+
+
+def rename(folder: Path, names: dict[int, str]) -> Path:
+    for path in folder.rglob("*.txt"):
+        path.write_text(re.sub(r"qid:(\d+)", lambda m: f"qid:{names.get(int(m[1]), m[1])}", path.read_text()))
+    return folder
+
+
+def test_text_ids_in_some_of_the_files_make_all_text(tiny, tmp_path):
+    """Query 9 is in no file of fold 1's training and validation, whose ids are numbers."""
+    numbered = read(tiny).data
+    named = read(rename(tiny, {9: "WT04-9", 3: "003"}))
+    assert named.data.query_ids.tolist() == [*map(str, range(1, 9)), "WT04-9", "10"]
+    assert_array_equal(named.data.features, numbered.features)
+    assert [fold.test.tolist() for fold in named.folds] == [[8, 9], [0, 1], [2, 3], [4, 5], [6, 7]]
+    assert named.data.checksum() != numbered.checksum()
+    same(named, read(rename(write_parts(tmp_path / "parts"), {9: "WT04-9"})))
+
+
+def test_a_query_is_the_same_as_a_number_and_as_text(tiny, tmp_path):
+    """Query 8 is read as a number in fold 1's validation file, and as text beside query 9 in fold 2."""
+    rename(tiny, {9: "nine"})
+    edit(tiny / "Fold2" / "train.txt", "qid:8 1:0.5 ", "qid:8 1:0.75 ")
+    assert "query 8 differs from the same query in another file" in refused(tmp_path, tiny).what
+
+
+# Only some parts; only the first fold; a single file
+
+
+def test_two_of_five_parts_are_cut_into_folds(tmp_path):
+    source = tmp_path / "TINY"
+    source.mkdir()
+    for number, part in ((4, (7, 8, 4)), (5, (9, 10))):
+        (source / f"S{number}.txt").write_text(rows(*part))
+    some = dataclasses.replace(TINY, part_numbers=(4, 5), queries=5, documents=None, labels=None)
+    dataset = prepared(tmp_path, source, some).dataset
+    assert dataset.data.query_ids.tolist() == [7, 8, 4, 9, 10]
+    assert [fold.test.tolist() for fold in dataset.folds] == [[4], [0], [1], [2], [3]]
+    archive = Path(shutil.make_archive(str(tmp_path / "data"), "zip", tmp_path, "TINY"))
+    same(dataset, prepared(tmp_path, archive, some).dataset)
+
+
+COUNTED = dataclasses.replace(TINY, part_queries=(2, 2, 2, 2, 2))
+
+
+@pytest.mark.parametrize("place", ["Fold1", "."])
+def test_the_first_fold_alone_gives_all_folds(tiny, tmp_path, place):
+    (tmp_path / "alone").mkdir()
+    shutil.copytree(tiny / "Fold1", tmp_path / "alone" / place, dirs_exist_ok=True)
+    same(prepared(tmp_path, tmp_path / "alone", COUNTED).dataset, read(tiny))
+
+
+def test_parts_of_different_length(tmp_path):
+    source = tmp_path / "TINY"
+    (source / "Fold1").mkdir(parents=True)
+    for name, queries in zip(LETOR4, ((1, 2, 3, 4, 5, 6), (7,), (8, 9, 10)), strict=True):
+        (source / "Fold1" / f"{name}.txt").write_text(rows(*queries))
+    folds = read(source, dataclasses.replace(TINY, part_queries=(1, 3, 2, 1, 3))).folds
+    assert [fold.test.tolist() for fold in folds] == [[7, 8, 9], [0], [1, 2, 3], [4, 5], [6]]
+    assert [fold.vali.tolist() for fold in folds] == [[6], [7, 8, 9], [0], [1, 2, 3], [4, 5]]
+    assert folds[3].train.tolist() == [6, 7, 8, 9, 0]
+
+
+def test_all_folds_are_taken_as_they_are_even_where_the_parts_are_counted(tiny):
+    same(read(tiny, COUNTED), read(tiny))
+
+
+def test_a_first_fold_that_does_not_fit_the_parts_is_refused(tiny, tmp_path):
+    for number in range(2, 6):
+        shutil.rmtree(tiny / f"Fold{number}")
+    (tiny / "Fold1" / "vali.txt").write_text(rows(7))
+    error = refused(tmp_path, tiny, COUNTED)
+    assert error.what == "train, vali and test have [6, 1, 2] queries, but the first fold of TINY has [6, 2, 2]"
+    assert error.path == str(tiny)
+
+
+def test_one_fold_of_a_set_without_counted_parts_is_one_fold(tiny, tmp_path):
+    for number in range(2, 6):
+        shutil.rmtree(tiny / f"Fold{number}")
+    assert "1 folds, expected 5" in refused(tmp_path, tiny).what
+
+
+MINE = Spec("mine", "mine", features=None, levels=None, stand_in=stand_in, folds=4)
+
+
+def test_a_single_file_is_cut_into_folds_in_its_order(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("# made up\n" + rows(5, 2, 8, 1, 9))
+    dataset = read(path, MINE)
+    assert dataset.data.query_ids.tolist() == [5, 2, 8, 1, 9]
+    assert [fold.test.tolist() for fold in dataset.folds] == [[4], [0, 1], [2], [3]]
+    assert dataset.folds[0].train.tolist() == [0, 1, 2]
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    path.rename(folder / "mine.dat")
+    same(dataset, read(folder, MINE))
+    same(dataset, read(Path(shutil.make_archive(str(tmp_path / "data"), "zip", folder)), MINE))
+
+
+def test_too_few_queries_for_the_folds_are_refused(tmp_path):
+    (tmp_path / "mine.txt").write_text(rows(1, 2, 3))
+    with pytest.raises(ReplirankError, match="3 queries cannot make 4 folds"):
+        read(tmp_path / "mine.txt", MINE)
+
+
+def test_a_bad_line_of_a_single_file_is_named(tmp_path):
+    (tmp_path / "mine.txt").write_text(rows(1, 2, 3, 4) + "made up\n")
+    with pytest.raises(ReplirankError, match="the label 'made' is not a number") as caught:
+        read(tmp_path / "mine.txt", MINE)
+    assert (caught.value.path, caught.value.line) == (str(tmp_path / "mine.txt"), rows(1, 2, 3, 4).count("\n") + 1)
+
+
+def test_a_single_file_is_no_published_set(tmp_path):
+    """Its own folds could not be told from the file."""
+    (tmp_path / "TINY.txt").write_text(TEXT)
+    error = refused(tmp_path, tmp_path / "TINY.txt")
+    assert error.what == "a single file, but TINY was published in folds or parts"
+
+
+def test_of_a_width_that_is_not_known_narrower_files_end_with_zeros(tmp_path):
+    """S2 names no third feature, and in fold files the same query may be in a wide and in a narrow file."""
+    for number, text in enumerate(("1 qid:1 3:5\n", "1 qid:2 1:1 2:2\n", "0 qid:3 2:4\n", "2.5 qid:4 1:9\n"), 1):
+        (tmp_path / f"S{number}.txt").write_text(text)
+    data = read(tmp_path, MINE).data
+    assert_array_equal(data.features, np.array([[0, 0, 5], [1, 2, 0], [0, 4, 0], [9, 0, 0]], dtype=np.float32))
+    assert data.labels.tolist() == [1, 1, 0, 2.5]
+
+
+def test_the_same_query_in_a_wide_and_in_a_narrow_file(tmp_path):
+    queries = ["1 qid:1 3:5\n", "1 qid:2 1:1 2:2\n", "0 qid:3 2:4\n"]
+    for k in range(3):
+        place = tmp_path / f"Fold{k + 1}"
+        place.mkdir()
+        for name, number in zip(LETOR4, (k, k + 1, k + 2), strict=True):
+            (place / f"{name}.txt").write_text(queries[number % 3])
+    (tmp_path / "Fold3" / "train.txt").write_text("".join(queries[2:] + queries[:1]))
+    data = read(tmp_path, MINE).data
+    assert_array_equal(data.features, np.array([[0, 0, 5], [1, 2, 0], [0, 4, 0]], dtype=np.float32))
+
+
+def test_features_are_scaled_by_query_on_demand(tiny, tmp_path):
+    """Of every query, as (place - 1) / (last - 1) in features 1 and 3; feature 2 is the same for all."""
+    dataset = read_source(TINY, tiny, lambda text: None, normalize=True)[0]
+    expected = [
+        [(place - 1) / (last - 1), 0, (place - 1) / (last - 1)]
+        for last in (2 + query % 3 for query in range(1, QUERIES + 1))
+        for place in range(1, last + 1)
+    ]
+    assert dataset.data.features.dtype == np.float32
+    assert_array_equal(dataset.data.features, np.array(expected, dtype=np.float32))
+    archive = Path(shutil.make_archive(str(tmp_path / "data"), "zip", tmp_path, "TINY"))
+    same(dataset, read_source(TINY, archive, lambda text: None, normalize=True)[0])
 
 
 # What is wrong with the files: always file and line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 
 import numpy as np
@@ -312,6 +313,78 @@ def test_parquet_is_checked_against_the_data(tmp_path):
     assert refused(path).what == "fold 1, train: a document is scored twice"
     scores.write(path, frame.assign(split=frame["split"].replace("vali", "dev")))
     assert refused(path).what == "fold 1, split 'dev': the data has no such split"
+
+
+# Query ids that are text
+
+
+# The same shape as DATASET; 12 is text here.
+NAMED = dataclasses.replace(
+    DATASET, data=dataclasses.replace(DATASET.data, query_ids=np.array(["WT04-9", "12", "a,é"]))
+)
+NAMED_ROWS = [row.replace("90", '"a,é"').replace("70", "WT04-9").replace("30", "12") for row in TEST_ROWS]
+
+
+def test_text_ids_are_written_as_text_and_read_back(tmp_path):
+    path = tmp_path / "scores.parquet"
+    scores.write(path, scores.frame(NAMED, scored()))
+    table = pq.read_table(path)
+    assert [str(kind) for kind in table.schema.types] == ["int64", "string", "string", "int64", "double"]
+    assert table["query"].to_pylist()[:6] == [
+        "WT04-9",
+        "WT04-9",
+        "12",
+        "a,é",
+        "a,é",
+        "a,é",
+    ]  # fold 1: 2, 1, 3 documents
+    assert by_split(scores.read(path, NAMED)) == by_split(scored())
+
+
+def test_rows_of_text_ids_may_come_in_any_order(tmp_path):
+    frame = scores.frame(NAMED, scored())
+    scores.write(tmp_path / "scores.parquet", frame.sample(frac=1, random_state=3))
+    assert by_split(scores.read(tmp_path / "scores.parquet", NAMED)) == by_split(scored())
+
+
+def test_in_a_csv_file_the_data_set_says_whether_an_id_is_text(written):
+    read = scores.read_csv(written(NAMED_ROWS), NAMED)
+    assert by_split(read) == by_split(scores.read_csv(written(TEST_ROWS), DATASET))
+
+
+def test_a_data_set_of_text_ids_may_have_digits_only(written):
+    ids = np.array(["70", "30", "90"])  # as a part of a data set may have them
+    digits = dataclasses.replace(DATASET, data=dataclasses.replace(DATASET.data, query_ids=ids))
+    assert len(scores.read_csv(written(TEST_ROWS), digits)) == 3
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "must"), [(DATASET, NAMED, "query (string)"), (NAMED, DATASET, "query (int64)")]
+)
+def test_ids_of_the_other_kind_are_refused(tmp_path, one, other, must):
+    scores.write(tmp_path / "scores.parquet", scores.frame(one, scored()))
+    with pytest.raises(ReplirankError) as caught:
+        scores.read(tmp_path / "scores.parquet", other)
+    assert caught.value.what.startswith("the columns are fold (int64), split (string), query (")
+    assert must not in caught.value.what
+    assert must in caught.value.remedy
+
+
+def test_text_for_a_number_in_csv_is_refused_with_its_line(written):
+    error = refused(written([*TEST_ROWS[:2], "1,test,WT04-9,3,1", *TEST_ROWS[3:]]))
+    assert error.line == 4
+    assert "WT04-9" in error.what
+
+
+def test_another_text_id_is_refused(written):
+    with pytest.raises(ReplirankError, match="fold 3, test: 1 documents are scored, 1 are in the data, and 0 of these"):
+        scores.read_csv(written([*NAMED_ROWS[:5], "3,test,012,1,0"]), NAMED)
+
+
+def test_unsupported_with_text_ids(tmp_path):
+    path = tmp_path / "scores.parquet"
+    scores.write(path, scores.frame(NAMED, []), unsupported="it cannot")
+    assert scores.read(path, NAMED) == []
 
 
 # Of a method that does not support the data set

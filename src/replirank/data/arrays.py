@@ -18,7 +18,7 @@ from replirank.errors import ReplirankError
 class Judgements:
     """Labels of the documents of many queries, those of a query side by side: all that an evaluation asks of data.
 
-    Query q owns the rows offsets[q]:offsets[q + 1].
+    Query q owns the rows offsets[q]:offsets[q + 1]. Query ids are int64, or text where any of them is not a number.
     """
 
     def __init__(self, labels: np.ndarray, offsets: np.ndarray, query_ids: np.ndarray):
@@ -29,6 +29,11 @@ class Judgements:
     @property
     def queries(self) -> int:
         return len(self.query_ids)
+
+    @property
+    def text_ids(self) -> bool:
+        """Are the query ids text, not numbers?"""
+        return self.query_ids.dtype.kind == "U"
 
     @property
     def documents(self) -> int:
@@ -73,7 +78,7 @@ class RankingData(Judgements):
     features: np.ndarray  # (documents, features) float32
     labels: np.ndarray  # (documents,) float32
     offsets: np.ndarray  # (queries + 1,) int64
-    query_ids: np.ndarray  # (queries,) int64
+    query_ids: np.ndarray  # (queries,) int64 or str
     document_ids: np.ndarray | None = None  # (documents,) str
     columns: Mapping[str, int] = field(default_factory=dict)
 
@@ -103,16 +108,25 @@ class RankingData(Judgements):
 
     def checksum(self) -> str:
         """SHA-256 of the content: the same whichever archive, fold layout or line ending it came in."""
+        arrays = [(self.features, "<f4"), (self.labels, "<f4"), (self.offsets, "<i8"), (self.query_ids, "<i8")]
         digest = hashlib.sha256()
-        for array, dtype in (
-            (self.features, "<f4"),
-            (self.labels, "<f4"),
-            (self.offsets, "<i8"),
-            (self.query_ids, "<i8"),
-        ):
+        if self.text_ids:  # in front, as JSON: it cannot be taken for numbers, and shows where each id ends
+            digest.update(json.dumps(arrays.pop()[0].tolist()).encode())
+        for array, dtype in arrays:
             digest.update(str(array.shape).encode())
             digest.update(np.ascontiguousarray(array, dtype=dtype).data)
         return digest.hexdigest()
+
+
+def join_ids(pieces: Sequence[np.ndarray]) -> np.ndarray:
+    """The query ids of several pieces, one after the other: if any are text, all are.
+
+    >>> join_ids([np.array([7]), np.array(["WT04-132"])]).tolist()
+    ['7', 'WT04-132']
+    """
+    if any(ids.dtype.kind == "U" for ids in pieces):
+        pieces = [ids.astype(str) for ids in pieces]
+    return np.concatenate(pieces)
 
 
 class Fold(NamedTuple):

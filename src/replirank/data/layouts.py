@@ -1,4 +1,7 @@
-"""Finds the text files of a data set in an unpacked LETOR folder: files of folds, or parts to be rotated into folds."""
+"""Finds the text files of a data set in an unpacked LETOR folder: files of folds, or parts to be rotated into folds.
+
+A data set of one's own may also be a single file.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,7 @@ SPLITS = {
 }
 FOLD = re.compile(r"fold_?(\d{1,3})")
 PART = re.compile(r"s(\d{1,3})")
+TEXT = (".txt", ".dat", ".letor", ".svm", ".svmlight")  # how a single file of one's own may end
 ROW = re.compile(rb"\s*[-+.\deE]+\s+qid:\S")
 
 
@@ -37,11 +41,12 @@ class FoldFiles(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """Either `folds`, the files of each fold, or `parts`, the files S1..Sn in order. The other one is empty."""
+    """One of three: `folds`, the files of each fold; `parts`, the files S1..Sn in order; `whole`, a single file."""
 
     folder: Path
     folds: tuple[FoldFiles, ...] = ()
     parts: tuple[Path, ...] = ()
+    whole: Path | None = None
 
 
 def normalized_name(name: str) -> str:
@@ -71,21 +76,28 @@ class Listing:
         return self._known[folder]
 
 
-def find_layout(folder: str | os.PathLike, names: Iterable[str] = ()) -> Layout:
-    """The layout in `folder` or up to four levels below.
+def find_layout(folder: str | os.PathLike, names: Iterable[str] = (), parts: Collection[int] = ()) -> Layout:
+    """The layout in `folder` or up to four levels below; or `folder` is itself the single file of a data set.
 
     If a subfolder has one of `names`, only that one is searched: a bundle such as Gov holds several data sets. If none
     has, the whole folder is searched, since the archive of a single data set may have a top folder of any name.
+
+    `parts` are the numbers of the parts S1..Sn that a copy has, where it has not all; these may be fewer than 3.
     """
     folder, listing = Path(folder), Listing()
+    if is_single_file(folder):
+        return Layout(folder.parent, whole=folder)
     if not folder.is_dir():
         raise ReplirankError("there is no such folder", path=folder, remedy="unpack the data set there")
     tops = _named_folders(folder, names, listing) or [folder]
     found = unique_folders(place for top in tops for place in _data_folders(top, listing))
     if not found:
+        single = [file for file in listing.files(folder) if file.suffix.lower() in TEXT and starts_like_letor(file)]
+        if len(single) == 1:
+            return Layout(folder, whole=single[0])
         raise ReplirankError(
             "no LETOR text here: looked for Fold1..n/{train,vali,test}.txt, S1..Sn.txt and {train,vali,test}.txt, "
-            f"down to {DEPTH} levels",
+            f"down to {DEPTH} levels, and for a single file",
             path=folder,
             remedy="unpack the data set's archive into this folder",
         )
@@ -96,15 +108,20 @@ def find_layout(folder: str | os.PathLike, names: Iterable[str] = ()) -> Layout:
             path=folder,
             remedy="keep one of them, or point to its folder",
         )
-    return _read_layout(found[0], listing)
+    return _read_layout(found[0], listing, parts)
 
 
 def holds_letor(folder: Path, listing: Listing | None = None) -> bool:
     """Does the folder have a layout, complete or not, with a file that starts like LETOR text?"""
     listing = listing or Listing()
     return any(
-        _starts_like_letor(file) for place in _data_folders(folder, listing) for file in _data_files(place, listing)
+        starts_like_letor(file) for place in _data_folders(folder, listing) for file in _data_files(place, listing)
     )
+
+
+def is_single_file(path: Path) -> bool:
+    """Is this LETOR text, by its name or by its first row, and not an archive or a folder?"""
+    return path.is_file() and (path.suffix.lower() in TEXT or starts_like_letor(path))
 
 
 def is_preferred(folder: Path) -> bool:
@@ -227,7 +244,7 @@ def _data_files(folder: Path, listing: Listing) -> Iterator[Path]:
         yield from files
 
 
-def _starts_like_letor(file: Path) -> bool:
+def starts_like_letor(file: Path) -> bool:
     """Does the first row say `label qid:...`? Only the beginning is read."""
     try:
         with file.open("rb") as text:
@@ -239,11 +256,11 @@ def _starts_like_letor(file: Path) -> bool:
     return ROW.match(first) is not None
 
 
-def _read_layout(folder: Path, listing: Listing) -> Layout:
+def _read_layout(folder: Path, listing: Listing, expected: Collection[int]) -> Layout:
     if _filled_folds(folder, listing):
         return _read_folds(folder, listing)
     if _parts(folder, listing):
-        return _read_parts(folder, listing)
+        return _read_parts(folder, listing, expected)
     found = _splits(folder, listing)
     _refuse_if_any(folder, [*_missing_splits(found, ("train", "test")), *_duplicates(found.values())])
     return Layout(folder, folds=(_fold_files(found),))
@@ -260,10 +277,10 @@ def _read_folds(folder: Path, listing: Listing) -> Layout:
     return Layout(folder, folds=tuple(map(_fold_files, splits)))
 
 
-def _read_parts(folder: Path, listing: Listing) -> Layout:
+def _read_parts(folder: Path, listing: Listing, expected: Collection[int]) -> Layout:
     parts = _parts(folder, listing)
-    problems = _wrong_numbers("S{}.txt", parts) + _duplicates(parts.values())
-    if not problems and len(parts) < 3:
+    problems = _wrong_numbers("S{}.txt", parts, expected) + _duplicates(parts.values())
+    if not problems and not expected and len(parts) < 3:
         problems = [f"only {len(parts)} part(s) S1..Sn, and folds need at least 3"]
     _refuse_if_any(folder, problems)
     return Layout(folder, parts=tuple(paths[0] for paths in parts.values()))
@@ -273,11 +290,13 @@ def _fold_files(found: dict[str, list[Path]]) -> FoldFiles:
     return FoldFiles(found["train"][0], found["vali"][0] if found["vali"] else None, found["test"][0])
 
 
-def _wrong_numbers(name: str, numbers: Collection[int]) -> list[str]:
-    """Problems: numbers missing from 1..n, and a 0. LETOR counts from 1, so a 0 makes the others doubtful."""
-    missing = sorted(set(range(1, max(numbers) + 1)) - set(numbers))
+def _wrong_numbers(name: str, numbers: Collection[int], expected: Collection[int] = ()) -> list[str]:
+    """Problems: a 0, since LETOR counts from 1; numbers missing from 1..n, or where some are expected, from these."""
     zero = [f"{name.format(0)} is there, but LETOR counts from 1"] if 0 in numbers else []
-    return zero + [f"there is no {name.format(number)}" for number in missing]
+    wanted = expected or range(1, max(numbers) + 1)
+    missing = [f"there is no {name.format(number)}" for number in sorted(set(wanted) - set(numbers))]
+    others = [f"{name.format(number)} is one part too many" for number in sorted(set(numbers) - {0, *wanted})]
+    return zero + missing + others
 
 
 def _missing_splits(found: dict[str, list[Path]], splits: Iterable[str]) -> list[str]:

@@ -1,8 +1,12 @@
 """LETOR text <-> arrays.
 
-A line is `<label> qid:<id> <feature>:<value> ... # comment`: the label a finite number of at least 0, the id and the
-features whole numbers, features from 1 and increasing, values finite. A feature that is not named is 0 (sparse lines).
-Blank lines and lines with only a comment are passed over; CRLF is fine; a `docid = X` in the comment is kept.
+A line is `<label> qid:<id> <feature>:<value> ... # comment`: the label a finite number of at least 0, the id any text
+without white space, the features whole numbers from 1 and increasing, values finite. A feature that is not named is 0
+(sparse lines). Blank lines and lines with only a comment are passed over; CRLF is fine; a `docid = X` in the comment is
+kept.
+
+An id of digits that fits 64 bits is a number, so that 007 is 7. Where every id of a file is a number, `query_ids` is
+int64; where any is not, all are text, the numbers among them in decimal (`WT04-132`, `7`).
 
 There are two readers. `_read_lines` *is* the definition: one line at a time, and an error names file and line.
 `_read_block` reads a block of regular lines some fifteen times faster and returns None for whatever it does not
@@ -34,8 +38,10 @@ TOO_LARGE = 2.0**128 - 2.0**103  # the least value that float32 rounds to infini
 
 _NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _DIGITS = re.compile(rb"\d+")
+_WORD = re.compile(rb"\S+")
 _DOCID = re.compile(rb"#\s*docid\s*=\s*(\S+)")
 _UNREADABLE = re.compile(r"[ \t\n\r\f\v]")
+_UNREADABLE_QID = re.compile(r"[ \t\n\r\f\v#]|^$")
 _REGULAR = b"0123456789.:eE+- "
 
 
@@ -43,7 +49,7 @@ class _Block(NamedTuple):
     """Some lines, as columns; `feature` and `value` are flat, `counts` says how many belong to each line."""
 
     labels: np.ndarray
-    qids: np.ndarray
+    qids: np.ndarray  # int64; Python's own int and str (dtype object) where not all are numbers
     counts: np.ndarray
     feature: np.ndarray
     value: np.ndarray
@@ -51,8 +57,11 @@ class _Block(NamedTuple):
     line_numbers: np.ndarray
 
 
-def read(path: str | PathLike, *, features: int | None = None) -> RankingData:
-    """Read a LETOR file. `features`, where given, is the width: a larger feature number is an error."""
+def read(path: str | PathLike, *, features: int | None = None, dtype: type[np.floating] = np.float32) -> RankingData:
+    """Read a LETOR file. `features`, where given, is the width: a larger feature number is an error.
+
+    `dtype` is that of the features: float64 for numbers that are still to be scaled, float32 for all else.
+    """
     blocks = []
     with open(path, "rb") as file:
         for first_line, lines in _blocks(file):
@@ -69,7 +78,7 @@ def read(path: str | PathLike, *, features: int | None = None) -> RankingData:
     del blocks
     offsets, query_ids = _queries(joined, path)
     return RankingData(
-        features=_dense(joined, features, path),
+        features=_dense(joined, features, dtype, path),
         labels=joined.labels.astype(np.float32),
         offsets=offsets,
         query_ids=query_ids,
@@ -99,7 +108,7 @@ def _read_block(lines: list[bytes], first_line: int) -> _Block | None:
     """Python touches each line once; pyarrow parses the features as rows of a two-column table."""
     labels, qids, counts, bodies, names, numbers = [], [], [], [], [], []
     label_of: dict[bytes, float] = {}
-    qid_of: dict[bytes, int] = {}
+    qid_of: dict[bytes, int | str] = {}
     for number, line in enumerate(lines, first_line):
         line = line.removesuffix(b"\r")
         if b"\r" in line:
@@ -117,9 +126,9 @@ def _read_block(lines: list[bytes], first_line: int) -> _Block | None:
                 return None
             label_of[label] = value
         if qid not in qid_of:
-            if not (qid.startswith(b"qid:") and _DIGITS.fullmatch(qid, 4) and _integer(qid[4:]) <= LARGEST_QID):
+            if not (qid.startswith(b"qid:") and _WORD.fullmatch(qid, 4)):
                 return None
-            qid_of[qid] = _integer(qid[4:])
+            qid_of[qid] = _query_id(qid[4:])
         labels.append(label_of[label])
         qids.append(qid_of[qid])
         counts.append(rest.count(b":"))
@@ -152,7 +161,7 @@ def _read_block(lines: list[bytes], first_line: int) -> _Block | None:
         return None
     if len(feature) and (feature.min() < 1 or feature.max() > MOST_FEATURES):
         return None
-    return _Block(np.array(labels), np.array(qids), counts, feature, value, names, np.array(numbers))
+    return _Block(np.array(labels), _id_array(qids), counts, feature, value, names, np.array(numbers))
 
 
 def _read_lines(lines: Iterable[bytes], first_line: int, path: str | PathLike) -> _Block:
@@ -175,13 +184,16 @@ def _read_lines(lines: Iterable[bytes], first_line: int, path: str | PathLike) -
                 f"the label {_show(tokens[0])} is not a number of at least 0",
                 "a line starts with the relevance label: 0, 1, 2 ...",
             )
-        if len(tokens) < 2 or not tokens[1].startswith(b"qid:") or not _DIGITS.fullmatch(tokens[1], 4):
+        if len(tokens) < 2 or not tokens[1].startswith(b"qid:"):
             raise refuse(
-                f"expected qid:<number> after the label, found {_show(tokens[1] if len(tokens) > 1 else b'')}",
-                "write the query's number as in qid:10",
+                f"expected qid:<id> after the label, found {_show(tokens[1] if len(tokens) > 1 else b'')}",
+                "write the query's id as in qid:10 or qid:WT04-132",
             )
-        if _integer(tokens[1][4:]) > LARGEST_QID:
-            raise refuse(f"the query number {_show(tokens[1][4:])} does not fit 64 bits", "renumber the queries")
+        if not _WORD.fullmatch(tokens[1], 4):
+            raise refuse(
+                f"the query id {_show(tokens[1][4:])} is empty or holds white space",
+                "write the query's id as one word, as in qid:10 or qid:WT04-132",
+            )
         before = 0
         for token in tokens[2:]:
             name, colon, text = token.partition(b":")
@@ -203,13 +215,13 @@ def _read_lines(lines: Iterable[bytes], first_line: int, path: str | PathLike) -
             feature.append(column)
             value.append(number_read)
         labels.append(label)
-        qids.append(_integer(tokens[1][4:]))
+        qids.append(_query_id(tokens[1][4:]))
         counts.append(len(tokens) - 2)
         names.append(_docid(comment))
         numbers.append(number)
     return _Block(
         np.array(labels, dtype=np.float64),
-        np.array(qids, dtype=np.int64),
+        _id_array(qids),
         np.array(counts, dtype=np.int64),
         np.array(feature, dtype=np.int64),
         np.array(value, dtype=np.float64),
@@ -231,10 +243,25 @@ def _integer(digits: bytes) -> int:
     return int(digits.lstrip(b"0")[:20] or b"0")
 
 
+def _query_id(word: bytes) -> int | str:
+    if _DIGITS.fullmatch(word) and (number := _integer(word)) <= LARGEST_QID:
+        return number
+    return _text(word)
+
+
+def _id_array(qids: list[int | str]) -> np.ndarray:
+    numbers = all(isinstance(qid, int) for qid in set(qids))
+    return np.array(qids, dtype=np.int64 if numbers else object)
+
+
 def _docid(comment: bytes) -> str | None:
     match = _DOCID.match(b"#" + comment) if comment else None
-    # Bytes that are no text become escapes; NUL is one, and numpy's strings would lose it at their end.
-    return match[1].replace(b"\0", rb"\x00").decode("utf-8", "backslashreplace") if match else None
+    return _text(match[1]) if match else None
+
+
+def _text(word: bytes) -> str:
+    """Bytes that are no text become escapes; NUL is one, and numpy's strings would lose it at their end."""
+    return word.replace(b"\0", rb"\x00").decode("utf-8", "backslashreplace")
 
 
 def _show(text: bytes) -> str:
@@ -243,22 +270,28 @@ def _show(text: bytes) -> str:
     return shown if len(text) <= 40 else f"{shown}..."
 
 
+def _show_id(qid: np.int64 | np.str_) -> str:
+    return _show(qid.encode()) if isinstance(qid, str) else str(qid)
+
+
 def _queries(block: _Block, path: str | PathLike) -> tuple[np.ndarray, np.ndarray]:
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(block.qids)) + 1])
+    starts = np.concatenate([[0], np.flatnonzero(block.qids[1:] != block.qids[:-1]) + 1])
     query_ids = block.qids[starts]
+    if query_ids.dtype == object:
+        query_ids = query_ids.astype(str)
     values, first = np.unique(query_ids, return_index=True)
     if len(values) < len(query_ids):
         again = np.setdiff1d(np.arange(len(query_ids)), first)[0]
         raise ReplirankError(
-            f"query {query_ids[again]} appears again after other queries",
+            f"query {_show_id(query_ids[again])} appears again after other queries",
             path=path,
             line=int(block.line_numbers[starts[again]]),
             remedy="the lines of a query must stand together: sort the file by qid (a stable sort)",
         )
-    return np.append(starts, len(block.qids)).astype(np.int64), query_ids.astype(np.int64)
+    return np.append(starts, len(block.qids)).astype(np.int64), query_ids
 
 
-def _dense(block: _Block, features: int | None, path: str | PathLike) -> np.ndarray:
+def _dense(block: _Block, features: int | None, dtype: type[np.floating], path: str | PathLike) -> np.ndarray:
     widest = int(block.feature.max(initial=0))
     if features is not None and widest > features:
         first = np.argmax(block.feature > features)
@@ -272,8 +305,8 @@ def _dense(block: _Block, features: int | None, path: str | PathLike) -> np.ndar
     width = widest if features is None else features
     rows = len(block.labels)
     if len(block.value) == rows * width and np.all(block.counts == width):  # no feature left out anywhere
-        return block.value.astype(np.float32).reshape(rows, width)
-    dense = np.zeros((rows, width), dtype=np.float32)
+        return block.value.astype(dtype).reshape(rows, width)
+    dense = np.zeros((rows, width), dtype=dtype)
     dense[np.repeat(np.arange(rows), block.counts), block.feature - 1] = block.value
     return dense
 
@@ -285,7 +318,16 @@ def _document_ids(names: list[str | None]) -> np.ndarray | None:
 
 
 def write(path: str | PathLike, data: RankingData) -> None:
-    """Write LETOR text with every feature named, so that any program reads it; `read` gives the same data back."""
+    """Write LETOR text with every feature named, so that any program reads it; `read` gives the same data back.
+
+    Only ids that are text and all look like numbers, as a part of a data set may have them, are read as numbers.
+    """
+    if data.text_ids and (bad := [name for name in data.query_ids if _UNREADABLE_QID.search(name)]):
+        raise ReplirankError(
+            f"the query id {_show(bad[0].encode())} is empty or holds white space or #",
+            path=path,
+            remedy="ids are single words",
+        )
     if data.document_ids is not None and (bad := [name for name in data.document_ids if _UNREADABLE.search(name)]):
         raise ReplirankError(
             f"the document id {_show(bad[0].encode())} holds white space", path=path, remedy="ids are single words"

@@ -11,10 +11,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from replirank.data import letor_text
-from replirank.data.arrays import Dataset, Fold, RankingData
+from replirank.data.arrays import Dataset, Fold, RankingData, join_ids
 from replirank.data.download import download
 from replirank.data.folds import rotated, rotation
-from replirank.data.layouts import Layout, find_layout
+from replirank.data.layouts import Layout, find_layout, is_single_file
+from replirank.data.normalize import normalize_by_query
 from replirank.data.specs import Spec
 from replirank.data.unpack import unpack
 from replirank.errors import ReplirankError
@@ -99,20 +100,22 @@ def _every_tenth(report: Callable[[str], None]) -> Callable[[int, int | None], N
     return progress
 
 
-def read_source(spec: Spec, source: Path, report: Callable[[str], None]) -> tuple[Dataset, Origin]:
-    """Read a folder, or an archive by way of a temporary folder."""
+def read_source(
+    spec: Spec, source: Path, report: Callable[[str], None], *, normalize: bool = False
+) -> tuple[Dataset, Origin]:
+    """Read a folder or a single file, or an archive by way of a temporary folder; `normalize` scales by query."""
     report(f"{spec.title}: reading {source}")
-    if source.is_dir():
-        dataset = read_layout(spec, find_layout(source, spec.names))
+    if source.is_dir() or is_single_file(source):
+        dataset = read_layout(spec, find_layout(source, spec.names, spec.part_numbers), normalize=normalize)
     else:
         with tempfile.TemporaryDirectory(prefix="replirank-") as temporary:
             folder = unpack(source, Path(temporary) / "unpacked")
             try:
-                layout = find_layout(folder, spec.names)
+                layout = find_layout(folder, spec.names, spec.part_numbers)
             except ReplirankError as error:
                 name = _member(Path(error.path or folder), (folder, source))
                 raise ReplirankError(error.what, path=name, remedy=error.remedy) from error
-            dataset = read_layout(spec, layout, archive=(folder, source))
+            dataset = read_layout(spec, layout, archive=(folder, source), normalize=normalize)
     ids = dataset.data.document_ids
     # The copies of MQ2007 that were put together again mark the documents whose names could not be recovered.
     placeholders = ids is not None and np.any(np.char.startswith(ids, "NA-"))
@@ -124,13 +127,18 @@ def _member(path: Path, archive: tuple[Path, Path] | None) -> str:
     return f"{archive[1]}!{path.relative_to(archive[0])}" if archive else str(path)
 
 
-def read_layout(spec: Spec, layout: Layout, archive: tuple[Path, Path] | None = None) -> Dataset:
+def read_layout(
+    spec: Spec, layout: Layout, archive: tuple[Path, Path] | None = None, *, normalize: bool = False
+) -> Dataset:
     """The queries of all files once each, and the folds over them.
 
     `archive` is the temporary folder that an archive was unpacked to and the archive, by which messages name files.
     """
-    collected = _Collector(spec, archive)
-    if layout.parts:
+    collected = _Collector(spec, archive, normalize)
+    folds: Sequence[Fold]
+    if layout.whole:
+        folds = _cut(spec, collected.read(layout.whole), _member(layout.whole, archive))
+    elif layout.parts:
         parts = [collected.read(path) for path in layout.parts]
         # Parts of another number are no folds: cut the queries anew.
         folds = rotated(parts) if len(parts) == spec.folds else rotation(sum(map(len, parts)), spec.folds)
@@ -139,28 +147,58 @@ def read_layout(spec: Spec, layout: Layout, archive: tuple[Path, Path] | None = 
             Fold(*(collected.read(path) if path else np.array([], dtype=np.int64) for path in files))
             for files in layout.folds
         ]
+        if len(folds) == 1 and spec.folds > 1 and spec.part_queries:
+            folds = _all_folds(spec, folds[0], _member(layout.folder, archive))
     return Dataset(collected.data(), tuple(folds))
+
+
+def _cut(spec: Spec, queries: np.ndarray, name: str) -> Sequence[Fold]:
+    """The queries of a single file, in the order of the file, as folds."""
+    if spec.queries is not None:  # a published set has folds of its own, which one file cannot show
+        raise ReplirankError(
+            f"a single file, but {spec.title} was published in folds or parts",
+            path=name,
+            remedy="fetch the data set's own files, or give this one a name of its own as a data set of yours",
+        )
+    return rotation(len(queries), spec.folds)
+
+
+def _all_folds(spec: Spec, first: Fold, name: str) -> Sequence[Fold]:
+    """All of LETOR's folds from the first, which has the parts in order: the last is for test, the one before vali."""
+    counts = spec.part_queries
+    expected = [sum(counts[:-2]), counts[-2], counts[-1]]
+    found = [len(split) for split in first]
+    if found != expected:
+        raise ReplirankError(
+            f"train, vali and test have {found} queries, but the first fold of {spec.title} has {expected}",
+            path=name,
+            remedy="the files are not the first fold's, or not whole: fetch them again",
+        )
+    return rotated(np.split(np.concatenate(first), np.cumsum(counts)[:-1]))
 
 
 class _Collector:
     """Reads file after file and keeps each query once; a query that comes again must be the same to the bit."""
 
-    def __init__(self, spec: Spec, archive: tuple[Path, Path] | None):
-        self.spec, self.archive = spec, archive
+    def __init__(self, spec: Spec, archive: tuple[Path, Path] | None, normalize: bool):
+        self.spec, self.archive, self.normalize = spec, archive, normalize
         self.pieces: list[RankingData] = []
-        self.seen: dict[int, tuple[int, bytes]] = {}  # query id -> its position and digest
+        self.seen: dict[str, tuple[int, bytes]] = {}  # query id -> its position and digest
 
     def read(self, path: Path) -> np.ndarray:
         """The positions of this file's queries."""
         name = _member(path, self.archive)
         try:
-            data = letor_text.read(path)
+            data = letor_text.read(path, dtype=np.float64 if self.normalize else np.float32)
         except ReplirankError as error:
             raise ReplirankError(error.what, path=name, line=error.line, remedy=error.remedy) from error
         self._check_rows(data, path, name)
+        if self.normalize:
+            data = normalize_by_query(data)
         positions, fresh = [], []
-        for place, (query, rows) in enumerate(zip(data.query_ids.tolist(), data, strict=True)):
-            digest = hashlib.blake2b(data.features[rows].tobytes() + data.labels[rows].tobytes()).digest()
+        # As text: the ids of one file may be numbers, and those of the next not.
+        for place, (query, rows) in enumerate(zip(data.query_ids.astype(str).tolist(), data, strict=True)):
+            digest = _digest(data.features[rows], data.labels[rows])
             if query not in self.seen:
                 self.seen[query] = len(self.seen), digest
                 fresh.append(place)
@@ -180,7 +218,8 @@ class _Collector:
     def _check_rows(self, data: RankingData, path: Path, name: str) -> None:
         width, levels = data.features.shape[1], self.spec.levels
         expected = self.spec.features_in_files or self.spec.features
-        if width != expected:  # lines may be sparse, but a feature in no line of a file is one that was lost
+        # Lines may be sparse, but a feature in no line of a file is one that was lost.
+        if expected is not None and width != expected:
             raise ReplirankError(
                 f"{self.spec.title} has {expected} features, this file names {width}",
                 path=name,
@@ -199,14 +238,27 @@ class _Collector:
         lengths = np.concatenate([piece.lengths for piece in self.pieces])
         named = all(piece.document_ids is not None for piece in self.pieces)
         kept = list(self.spec.keep) or slice(None)
+        # Where the width is not known, sparse files may end before the last feature, which is then 0.
+        width = max(piece.features.shape[1] for piece in self.pieces)
         return RankingData(
-            features=np.concatenate([piece.features[:, kept] for piece in self.pieces]),
+            features=np.concatenate([_widened(piece.features, width)[:, kept] for piece in self.pieces]),
             labels=np.concatenate([piece.labels for piece in self.pieces]),
             offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-            query_ids=np.concatenate([piece.query_ids for piece in self.pieces]),
+            query_ids=join_ids([piece.query_ids for piece in self.pieces]),
             document_ids=np.concatenate([piece.document_ids for piece in self.pieces]) if named else None,
             columns=self.spec.columns,
         )
+
+
+def _digest(features: np.ndarray, labels: np.ndarray) -> bytes:
+    """Of a query's rows. Last features that are 0 in all of them do not count: a sparse file may leave them out."""
+    used = np.flatnonzero(features.any(axis=0))
+    features = features[:, : used[-1] + 1 if len(used) else 0]
+    return hashlib.blake2b(str(features.shape).encode() + features.tobytes() + labels.tobytes()).digest()
+
+
+def _widened(features: np.ndarray, width: int) -> np.ndarray:
+    return np.pad(features, ((0, 0), (0, width - features.shape[1]))) if features.shape[1] < width else features
 
 
 def check(spec: Spec, dataset: Dataset, *, counts: bool, source: Path | None = None) -> None:

@@ -37,6 +37,8 @@ class Spec:
     note: str = ""
     keep: tuple[int, ...] = ()  # the columns of another set (from 0) that this set consists of; (): all
     features_in_files: int | None = None  # where some of them are not kept
+    part_numbers: tuple[int, ...] = ()  # of the parts S1..Sn that a copy has, where it has not all
+    part_queries: tuple[int, ...] = ()  # how many queries S1..S5 have each: so Fold1 alone gives all folds
 
 
 def some_columns(full: Spec, id: str, title: str, keep: tuple[int, ...], note: str) -> Spec:
@@ -75,6 +77,7 @@ def _gov(
         queries=queries,
         documents=documents,
         labels=labels,
+        part_queries=(queries // 5,) * 5,
     )
 
 
@@ -132,6 +135,7 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
                 queries=106,
                 documents=16_140,
                 labels={0: 11_303, 1: 2_585, 2: 2_252},
+                part_queries=(21, 21, 21, 21, 22),
                 checksum="9a3e3b5204a521c2784e31a0389648c7153d1f594e724d1fa9e1d8eab0b31d9f",
             ),
             _gov("td2003", "2003_td_dataset", 50, 49_058, 8, labels={0: 48_651, 1: 407}),
@@ -163,6 +167,7 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
                 queries=1_692,
                 documents=69_623,
                 labels={0: 51_632, 1: 14_128, 2: 3_863},
+                part_queries=(339, 339, 339, 339, 336),
                 **_MILLION_QUERY,
             ),
             Spec(
@@ -180,6 +185,7 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
                 queries=784,
                 documents=15_211,
                 labels={0: 12_279, 1: 2_001, 2: 931},
+                part_queries=(157, 157, 157, 157, 156),
                 checksum="ed8b4f327c69aca556f9d16743e3438db65350fd19d3cd10ddb6aabb1016db7f",
                 **_MILLION_QUERY,
             ),

@@ -1,9 +1,10 @@
 """The scores file: what every method leaves for the evaluation, whatever program it is.
 
-A Parquet file with the columns fold (from 1), split (train, vali or test), query (its id), document (its place among
-the query's documents in the data, from 1) and score. The test split of every fold must be there; the others may be. A
-method that does not support the data set leaves a file without rows that says why. Another program may hand in a CSV
-file with the same columns, from which `replirank collect` makes this file.
+A Parquet file with the columns fold (from 1), split (train, vali or test), query (its id: int64, or string where the
+data set's ids are text), document (its place among the query's documents in the data, from 1) and score. The test split
+of every fold must be there; the others may be. A method that does not support the data set leaves a file without rows
+that says why. Another program may hand in a CSV file with the same columns, from which `replirank collect` makes this
+file.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from replirank.atomic import atomic_write
 from replirank.data.arrays import Dataset, Judgements
 from replirank.errors import ReplirankError
 
-COLUMNS = {
-    "fold": pa.int64(),
-    "split": pa.string(),
-    "query": pa.int64(),
-    "document": pa.int64(),
-    "score": pa.float64(),
-}
+COLUMNS = ("fold", "split", "query", "document", "score")
 UNSUPPORTED = b"unsupported"  # the key of the reason in the file's metadata
+
+
+def columns(*, text_ids: bool) -> dict[str, pa.DataType]:
+    """The columns and their types."""
+    query = pa.string() if text_ids else pa.int64()
+    return dict(zip(COLUMNS, (pa.int64(), pa.string(), query, pa.int64(), pa.float64()), strict=True))
 
 
 class Scored(NamedTuple):
@@ -42,7 +43,7 @@ class Scored(NamedTuple):
 
 
 def frame(dataset: Dataset, scored: Sequence[Scored]) -> pd.DataFrame:
-    pieces = [pa.schema(COLUMNS).empty_table().to_pandas()]
+    pieces = [pa.schema(columns(text_ids=dataset.data.text_ids)).empty_table().to_pandas()]
     for fold, split, scores in scored:
         data = dataset.judgements(fold, split)
         pieces.append(
@@ -65,7 +66,8 @@ def _places(data: Judgements) -> np.ndarray:
 
 def write(path: str | PathLike, scores: pd.DataFrame, *, unsupported: str | None = None) -> None:
     """The same scores give the same bytes. `unsupported` is the reason why there are none."""
-    table = pa.Table.from_pandas(scores[list(COLUMNS)], pa.schema(COLUMNS), preserve_index=False)
+    schema = pa.schema(columns(text_ids=not pd.api.types.is_integer_dtype(scores["query"])))
+    table = pa.Table.from_pandas(scores[list(COLUMNS)], schema, preserve_index=False)
     # Without pandas' own metadata, which names its version.
     table = table.replace_schema_metadata({UNSUPPORTED: unsupported} if unsupported else None)
     with atomic_write(path) as temporary:
@@ -74,18 +76,19 @@ def write(path: str | PathLike, scores: pd.DataFrame, *, unsupported: str | None
 
 def read(path: str | PathLike, dataset: Dataset) -> list[Scored]:
     """The scores of each split in the file, checked against the data; none of a method that does not support it."""
-    columns = ", ".join(f"{name} ({kind})" for name, kind in COLUMNS.items())
+    expected = columns(text_ids=dataset.data.text_ids)
+    described = ", ".join(f"{name} ({kind})" for name, kind in expected.items())
     try:
         table = pa.parquet.read_table(path)
     except pa.ArrowInvalid as error:
         raise ReplirankError(
             f"this is not a scores file ({_printable(str(error))})",
             path=path,
-            remedy=f"write a Parquet file of the columns {columns}, or let `replirank collect` make it",
+            remedy=f"write a Parquet file of the columns {described}, or let `replirank collect` make it",
         ) from error
-    if table.schema != pa.schema(COLUMNS):
+    if table.schema != pa.schema(expected):
         found = ", ".join(f"{field.name} ({field.type})" for field in table.schema)
-        raise ReplirankError(f"the columns are {found}", path=path, remedy=f"they must be {columns}")
+        raise ReplirankError(f"the columns are {found}", path=path, remedy=f"they must be {described}")
     if not len(table) and UNSUPPORTED in (table.schema.metadata or {}):
         return []
     return list(_checked(_File(path, table.to_pandas()), dataset))
@@ -99,7 +102,7 @@ def read_csv(path: str | PathLike, dataset: Dataset) -> list[Scored]:
             # With one thread pyarrow says which row is wrong; with blank lines counted, rows are lines.
             read_options=pa.csv.ReadOptions(use_threads=False),
             parse_options=pa.csv.ParseOptions(ignore_empty_lines=False),
-            convert_options=pa.csv.ConvertOptions(column_types=COLUMNS, null_values=[]),
+            convert_options=pa.csv.ConvertOptions(column_types=columns(text_ids=dataset.data.text_ids), null_values=[]),
         )
         names = table.column_names
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
@@ -153,7 +156,7 @@ def _checked(file: _File, dataset: Dataset) -> Iterator[Scored]:
         if bad.any():
             raise file.refusal(
                 f"the score of document {rows['document'].iloc[bad.argmax()]} of query "
-                f"{rows['query'].iloc[bad.argmax()]} is not finite",
+                f"{_printable(str(rows['query'].iloc[bad.argmax()]))} is not finite",
                 "the method diverged or divided by zero: look at its log",
                 rows.index[bad.argmax()],
             )

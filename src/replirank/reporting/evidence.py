@@ -12,6 +12,7 @@ import pandas as pd
 import yaml
 
 from replirank.errors import ReplirankError
+from replirank.evaluation.per_dataset import numbers_again
 from replirank.metrics.per_query import fold_mean
 from replirank.reporting.protocol import Protocol
 
@@ -111,7 +112,7 @@ class Evidence:
                 path="config.yaml",
                 remedy=f"add the data set and the split to papers: {self.protocol.paper}:",
             )
-        return rows
+        return numbers_again(rows)
 
     def means(self, dataset: str, columns: list[str], split: str = "test") -> pd.DataFrame:
         """The mean over queries, then over folds, for each method; NaN for one that does not support the data set."""

@@ -337,6 +337,14 @@ def test_a_look_up_of_a_name_that_hangs(tmp_path, monkeypatch):
     woken.set()
 
 
+def test_a_host_that_accepts_and_says_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"https://127.0.0.1:{silent.getsockname()[1]}/x"
+        with pytest.raises(Unreachable, match=r"no answer within 0.1 seconds"):
+            download(url, tmp_path / "x", sha256=SHA, connect_timeout=0.1)
+
+
 def test_a_host_that_is_lost_after_it_has_answered_is_asked_again(fetch, server, monkeypatch):
     server.plan = [serve(cut=HALF)]
     connect = socket.create_connection

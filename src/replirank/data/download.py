@@ -185,13 +185,13 @@ class _Connector(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
         self.connected = False
 
     def http_open(self, req):
-        return self.do_open(self._opened_by(_HttpConnection), req)
+        return self.do_open(self._opened_by(_TimedConnection), req)
 
     def https_open(self, req):
-        return self.do_open(self._opened_by(_HttpsConnection), req)
+        return self.do_open(self._opened_by(_TimedHttpsConnection), req)
 
-    def _opened_by(self, kind: type[_HttpConnection]) -> Callable[..., _HttpConnection]:
-        def make(host: str, **options) -> _HttpConnection:
+    def _opened_by(self, kind: type[_TimedConnection]) -> Callable[..., _TimedConnection]:
+        def make(host: str, **options) -> _TimedConnection:
             connection = kind(host, **options)
             connection.connector = self
             return connection
@@ -199,20 +199,22 @@ class _Connector(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
         return make
 
 
-class _HttpConnection(http.client.HTTPConnection):
+class _TimedConnection(http.client.HTTPConnection):
     connector: _Connector
 
     def connect(self) -> None:
-        """Connect to the host, or to the proxy and through it to the host."""
+        """Look up the host and connect to it, by way of a proxy if there is one, with TLS if it is https."""
         try:
             _within(self.connector.timeout, super().connect)
+        except ssl.SSLCertVerificationError:
+            raise
         except OSError as error:
             raise _NotConnectedError(self.host, error.strerror or str(error)) from error
         self.connector.connected = True
 
 
-class _HttpsConnection(http.client.HTTPSConnection, _HttpConnection):
-    """HTTPSConnection.connect calls that of _HttpConnection, and then starts TLS."""
+class _TimedHttpsConnection(_TimedConnection, http.client.HTTPSConnection):
+    pass
 
 
 def _within(seconds: float, action: Callable[[], None]) -> None:

@@ -6,109 +6,30 @@ import hashlib
 import json
 import random
 import socket
-import struct
 import threading
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import loopback
 import pytest
+from loopback import Answer, Server, closed_port, fail, serving
 
-from replirank.data.download import download, sha256_of
+from replirank.data.download import Unreachable, download, git_blob_of, sha256_of
 from replirank.errors import ReplirankError
 
 CONTENT = random.Random(1).randbytes(300_000)
 HALF = len(CONTENT) // 2
 SHA = hashlib.sha256(CONTENT).hexdigest()
-
-Answer = Callable[[BaseHTTPRequestHandler], None]
-
-
-class Server(ThreadingHTTPServer):
-    """Gives the planned answers in turn, the last one for ever, and keeps the headers of every request."""
-
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.plan: list[Answer] = [serve()]
-        self.requests: list[dict[str, str]] = []
-
-    def url(self, name: str = "OHSUMED.zip") -> str:
-        return f"http://127.0.0.1:{self.server_port}/{name}"
-
-    def handle_error(self, request, client_address):
-        """Clients that leave are part of the tests."""
+GIT_BLOB = hashlib.sha1(b"blob 300000\0" + CONTENT).hexdigest()
 
 
-class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.server.requests.append(dict(self.headers))
-        plan = self.server.plan
-        (plan.pop(0) if len(plan) > 1 else plan[0])(self)
-
-    def log_message(self, *_):
-        pass
-
-
-def start_of(handler: BaseHTTPRequestHandler, etag: str | None, ranges: bool) -> int:
-    asked, condition = handler.headers["Range"], handler.headers["If-Range"]
-    same = condition is None or condition == etag
-    return int(asked.removeprefix("bytes=").rstrip("-")) if asked and ranges and same else 0
-
-
-def serve(
-    content: bytes = CONTENT,
-    *,
-    etag: str | None = '"1"',
-    ranges: bool = True,
-    cut: int | None = None,
-    reset: bool = False,
-    length: bool = True,
-    headers: dict[str, str] | None = None,
-) -> Answer:
-    """The file. `cut`: the connection ends there, with a `reset` if so wished. `length`: is it told?"""
-
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        start = start_of(handler, etag, ranges)
-        if start >= len(content):
-            return fail(416, {"Content-Range": f"bytes */{len(content)}"})(handler)
-        handler.send_response(206 if start else 200)
-        if start:
-            handler.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
-        if length:
-            handler.send_header("Content-Length", str(len(content) - start))
-        for name, value in {**({"ETag": etag} if etag else {}), **(headers or {})}.items():
-            handler.send_header(name, value)
-        handler.end_headers()
-        handler.wfile.write(content[start:cut])
-        if reset:
-            handler.wfile.flush()
-            handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            handler.connection.close()
-        return None
-
-    return answer
-
-
-def fail(code: int, headers: dict[str, str] | None = None) -> Answer:
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(code)
-        for name, value in (headers or {}).items():
-            handler.send_header(name, value)
-        handler.end_headers()
-
-    return answer
+def serve(content: bytes = CONTENT, **options) -> Answer:
+    return loopback.serve(content, **options)
 
 
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with Server() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
+    with serving(serve()) as server:
         yield server
-        server.shutdown()
-        thread.join(5)
 
 
 @pytest.fixture
@@ -117,7 +38,7 @@ def fetch(server, tmp_path):
 
     def fetch(**options):
         settings = {"sha256": SHA, "timeout": 5, "wait": fetch.waits.append} | options
-        return download(server.url(), tmp_path / "OHSUMED.zip", **settings)
+        return download(server.url("OHSUMED.zip"), tmp_path / "OHSUMED.zip", **settings)
 
     fetch.waits = []
     return fetch
@@ -139,7 +60,7 @@ def test_the_file_comes_whole_and_alone(fetch, tmp_path):
 
 
 def test_folders_are_made_and_the_checksum_may_be_in_capitals(server, tmp_path):
-    path = download(server.url(), tmp_path / "a" / "b" / "x.zip", sha256=SHA.upper())
+    path = download(server.url("OHSUMED.zip"), tmp_path / "a" / "b" / "x.zip", sha256=SHA.upper())
     assert path.read_bytes() == CONTENT
 
 
@@ -243,7 +164,7 @@ def test_a_wrong_piece_is_not_appended(fetch, server):
 
 def leave_part(tmp_path, server, content: bytes, url: str | None = None) -> None:
     (tmp_path / "OHSUMED.zip.part").write_bytes(content)
-    note = {"url": url or server.url(), "version": {"ETag": '"1"'}}
+    note = {"url": url or server.url("OHSUMED.zip"), "version": {"ETag": '"1"'}}
     (tmp_path / "OHSUMED.zip.part.json").write_text(json.dumps(note))
 
 
@@ -292,7 +213,7 @@ def test_it_gives_up_in_the_end(fetch, server, tmp_path):
     server.plan = [fail(503)]
     with pytest.raises(ReplirankError, match=r"after 3 attempt\(s\): the server says 503") as caught:
         fetch(retries=2)
-    assert server.url() in str(caught.value)
+    assert server.url("OHSUMED.zip") in str(caught.value)
     assert caught.value.remedy
     assert len(server.requests) == 3
     assert fetch.waits == [1, 2]
@@ -302,7 +223,9 @@ def test_it_gives_up_in_the_end(fetch, server, tmp_path):
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 410])
 def test_what_is_not_there_fails_at_once(fetch, server, tmp_path, code):
     server.plan = [fail(code)]
-    with pytest.raises(ReplirankError, match=f"{server.url()} cannot be downloaded: the server says {code}") as caught:
+    with pytest.raises(
+        ReplirankError, match=f"{server.url('OHSUMED.zip')} cannot be downloaded: the server says {code}"
+    ) as caught:
         fetch()
     assert caught.value.path == tmp_path / "OHSUMED.zip"
     assert caught.value.remedy
@@ -321,7 +244,7 @@ def test_wrong_content_leaves_nothing(fetch, server, tmp_path):
     got = hashlib.sha256(b"<html>Please log in</html>").hexdigest()
     with pytest.raises(ReplirankError, match=f"expected sha256 {SHA}, got {got}") as caught:
         fetch()
-    assert server.url() in str(caught.value)
+    assert server.url("OHSUMED.zip") in str(caught.value)
     assert caught.value.remedy
     assert names(tmp_path) == []
 
@@ -385,13 +308,103 @@ def test_a_server_that_talks_nonsense(fetch, server):
 
 def test_nobody_listens(tmp_path, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        waits = []
-        url = f"http://127.0.0.1:{unused.getsockname()[1]}/x"
-        with pytest.raises(ReplirankError, match=r"after 3 attempt\(s\).*refused"):
-            download(url, tmp_path / "x", sha256=SHA, retries=2, wait=waits.append)
-    assert waits == [1, 2]
+    waits = []
+    with pytest.raises(Unreachable, match=r"could not be fetched: 127\.0\.0\.1 cannot be reached \(Connection refused"):
+        download(f"http://127.0.0.1:{closed_port()}/x", tmp_path / "x", sha256=SHA, wait=waits.append)
+    assert waits == []
+    assert names(tmp_path) == []
+
+
+def test_a_host_without_an_address(tmp_path, monkeypatch):
+    monkeypatch.setenv("no_proxy", "*")
+
+    def unknown(*_, **__):
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(Unreachable) as caught:
+        download("https://data.example/x", tmp_path / "x", sha256=SHA)
+    assert caught.value.why == "data.example cannot be reached (Name or service not known)"
+    assert caught.value.remedy
+
+
+def test_a_look_up_of_a_name_that_hangs(tmp_path, monkeypatch):
+    monkeypatch.setenv("no_proxy", "*")
+    woken = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: woken.wait(10) and [])
+    with pytest.raises(Unreachable, match=r"data.example cannot be reached \(no answer within 0.1 seconds\)"):
+        download("https://data.example/x", tmp_path / "x", sha256=SHA, connect_timeout=0.1)
+    woken.set()
+
+
+def test_a_host_that_accepts_and_says_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"https://127.0.0.1:{silent.getsockname()[1]}/x"
+        with pytest.raises(Unreachable, match=r"no answer within 0.1 seconds"):
+            download(url, tmp_path / "x", sha256=SHA, connect_timeout=0.1)
+
+
+def test_a_host_that_is_lost_after_it_has_answered_is_asked_again(fetch, server, monkeypatch):
+    server.plan = [serve(cut=HALF)]
+    connect = socket.create_connection
+    answers = [connect, None, connect]
+
+    def sometimes(*args, **options):
+        answer = answers.pop(0)
+        if answer is None:
+            raise ConnectionRefusedError(111, "Connection refused")
+        server.plan = [serve(cut=HALF if len(answers) == 2 else None)]
+        return answer(*args, **options)
+
+    monkeypatch.setattr(socket, "create_connection", sometimes)
+    assert fetch().read_bytes() == CONTENT
+    assert ranges(server) == [None, f"bytes={HALF}-"]
+    assert fetch.waits == [1, 2]
+
+
+def test_a_redirect_to_a_host_out_of_reach_is_no_lack_of_network(fetch, server):
+    server.plan = [fail(302, {"Location": f"http://127.0.0.1:{closed_port()}/x"})]
+    with pytest.raises(ReplirankError, match=r"after 2 attempt\(s\): 127.0.0.1 cannot be reached") as caught:
+        fetch(retries=1)
+    assert not isinstance(caught.value, Unreachable)
+
+
+def test_behind_a_proxy_only_the_proxy_is_asked(server, tmp_path, monkeypatch):
+    monkeypatch.delenv("no_proxy")
+    monkeypatch.setenv("http_proxy", server.url())
+    path = download("http://data.example/x", tmp_path / "x", sha256=SHA)
+    assert path.read_bytes() == CONTENT
+    assert server.paths == ["http://data.example/x"]
+
+
+@pytest.mark.parametrize("refuses", [True, False])
+def test_a_proxy_that_does_not_answer_or_does_not_connect(server, tmp_path, monkeypatch, refuses):
+    monkeypatch.delenv("no_proxy")
+    monkeypatch.setenv("https_proxy", server.url() if refuses else f"http://127.0.0.1:{closed_port()}")
+    reason = "Tunnel connection failed: 501" if refuses else "Connection refused"
+    with pytest.raises(Unreachable, match=rf"data.example cannot be reached by way of 127.0.0.1 \({reason}"):
+        download("https://data.example/x", tmp_path / "x", sha256=SHA)
+
+
+def test_a_git_blob_hash_will_do(server, tmp_path):
+    url = server.url("x")
+    assert download(url, tmp_path / "1", git_blob=GIT_BLOB.upper()).read_bytes() == CONTENT
+    assert download(url, tmp_path / "2", git_blob=GIT_BLOB, sha256=SHA, size=300_000).read_bytes() == CONTENT
+    for number, wrong in enumerate(({"git_blob": "0" * 40}, {"git_blob": "0" * 40, "sha256": SHA}), start=3):
+        with pytest.raises(ReplirankError, match=f"expected git blob hash {'0' * 40}, got {GIT_BLOB}"):
+            download(url, tmp_path / str(number), **wrong)
+    with pytest.raises(ReplirankError, match="expected size 7, got 300000"):
+        download(url, tmp_path / "5", git_blob=GIT_BLOB, size=7)
+    assert names(tmp_path) == ["1", "2"]
+
+
+def test_a_pointer_in_place_of_the_file(fetch, server, tmp_path):
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{SHA}\nsize 300000\n"
+    server.plan = [serve(pointer.encode())]
+    with pytest.raises(ReplirankError, match="is a git LFS pointer in place of the file"):
+        fetch()
+    assert names(tmp_path) == []
 
 
 def test_a_redirect_is_followed_but_only_within_the_web(fetch, server, tmp_path):
@@ -427,13 +440,25 @@ def test_a_checksum_that_is_none(tmp_path, sha256):
         download("http://127.0.0.1/x", tmp_path / "x", sha256=sha256)
 
 
+def test_a_git_blob_hash_that_is_none_and_no_hash_at_all(tmp_path):
+    with pytest.raises(ReplirankError, match="is not a git blob hash"):
+        download("http://127.0.0.1/x", tmp_path / "x", git_blob=SHA)
+    with pytest.raises(ReplirankError, match="without a hash is never trusted"):
+        download("http://127.0.0.1/x", tmp_path / "x", size=300_000)
+
+
 def test_a_place_that_cannot_be_written(server, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(ReplirankError, match="cannot be stored") as caught:
-        download(server.url(), tmp_path / "file" / "x", sha256=SHA, wait=lambda _: None)
-    assert server.url() in str(caught.value)
+        download(server.url("OHSUMED.zip"), tmp_path / "file" / "x", sha256=SHA, wait=lambda _: None)
+    assert server.url("OHSUMED.zip") in str(caught.value)
 
 
 def test_sha256_of(tmp_path):
     (tmp_path / "x").write_bytes(b"abc")
     assert sha256_of(tmp_path / "x") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_git_blob_of(tmp_path):
+    (tmp_path / "x").write_bytes(b"hello world\n")
+    assert git_blob_of(tmp_path / "x") == "3b18e512dba79e4c8300dd08aeb37f8e728b8dad"  # by `git hash-object`

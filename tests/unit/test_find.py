@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from foreign_archives import stub_programs, write_foreign
 
 from replirank.data.find import Catalogue, find_source, homes
 from replirank.errors import ReplirankError
@@ -165,20 +166,39 @@ def test_a_damaged_bundle_is_named(tmp_path):
         find_source(TD2003, [tmp_path], ["Gov"])
 
 
+@pytest.fixture
+def no_programs(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
 @pytest.mark.parametrize("name", ["OHSUMED.rar", "ohsumed.7z", "LETOR3.0.rar"])
-def test_an_archive_that_cannot_be_read_is_mentioned(tmp_path, name):
+def test_an_archive_that_cannot_be_read_is_mentioned(tmp_path, no_programs, name):
     touch(tmp_path / "1", name)
     (tmp_path / "2").mkdir()
-    with pytest.raises(ReplirankError, match="cannot be read here") as caught:
+    with pytest.raises(ReplirankError, match="none is on the PATH") as caught:
         find_source(["OHSUMED"], [tmp_path / "1", tmp_path / "2"], ["LETOR3.0"])
     assert caught.value.path == tmp_path / "1" / name
     assert f"data/{name.rpartition('.')[0]}/" in caught.value.remedy
+    assert "bsdtar, unar, 7z or unrar" in caught.value.remedy
 
 
-def test_an_archive_that_cannot_be_read_does_not_matter_if_there_is_another(tmp_path):
+def test_an_archive_that_cannot_be_read_does_not_matter_if_there_is_another(tmp_path, no_programs):
     touch(tmp_path / "1", "OHSUMED.rar")
     touch(tmp_path / "2", "OHSUMED.zip")
     assert find_source(["OHSUMED"], [tmp_path / "1", tmp_path / "2"]) == tmp_path / "2" / "OHSUMED.zip"
+
+
+def test_rar_archives_and_rar_bundles(tmp_path, monkeypatch):
+    stub_programs(monkeypatch, tmp_path / "bin", "7z")
+    home = tmp_path / "home"
+    home.mkdir()
+    own = write_foreign(home / "OHSUMED.rar", {"OHSUMED/S1.txt": "1 qid:1 1:0\n"})
+    bundle = write_foreign(home / "Gov.7z", {"Gov/QueryLevelNorm/2003_td_dataset/Fold1/train.txt": "1 qid:1 1:0\n"})
+    assert find_source(["OHSUMED"], [home]) == own
+    assert find_source(TD2003, [home], ["Gov"]) == bundle
+    assert find_source(["TD2004", "2004_td_dataset"], [home], ["Gov"]) is None
+    touch(home, "OHSUMED.zip")
+    assert find_source(["OHSUMED"], [home]) == home / "OHSUMED.zip"
 
 
 def test_with_a_catalogue_each_folder_and_each_bundle_is_read_once(tmp_path, monkeypatch):

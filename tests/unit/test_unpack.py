@@ -8,13 +8,16 @@ import io
 import lzma
 import os
 import random
+import shutil
 import stat
+import subprocess
 import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
 
 import pytest
+from foreign_archives import stub_programs, write_foreign
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -314,10 +317,77 @@ def test_not_an_archive(tmp_path):
         refuse(tmp_path / name, "damaged or truncated")
 
 
-def test_rar_and_7z_whatever_they_are_called(tmp_path):
+def test_rar_and_7z_whatever_they_are_called(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
     for head in (b"Rar!\x1a\x07\x01\x00", b"7z\xbc\xaf\x27\x1c\x00\x04"):
         (tmp_path / "a.zip").write_bytes(head + bytes(100))
-        refuse(tmp_path / "a.zip", "archives cannot be read here")
+        error = refuse(tmp_path / "a.zip", "rar and 7z archives are unpacked by another program, and none is on the")
+        assert "install bsdtar, unar, 7z or unrar" in error.remedy
+        with pytest.raises(ReplirankError, match="none is on the PATH"):
+            folders_in(tmp_path / "a.zip", 4)
+
+
+@pytest.mark.parametrize("program", ["bsdtar", "unar", "7z", "unrar"])
+def test_rar_and_7z_by_whichever_program_there_is(tmp_path, monkeypatch, program):
+    stub_programs(monkeypatch, tmp_path / "bin", program)
+    texts = {name: content.decode() for name, content in FILES.items()}
+    archive = write_foreign(tmp_path / "Gov.rar", {"empty/": None, **texts})
+    assert content_of(unpack(archive, tmp_path / "out")) == FILES
+    assert (tmp_path / "out/empty").is_dir()
+    assert folders_in(archive, 4) == {"OHSUMED", "QueryLevelNorm", "Fold1"}
+    assert folders_in(archive, 1) == {"OHSUMED"}
+
+
+def test_modes_in_a_rar_are_not_carried_over(tmp_path, monkeypatch):
+    stub_programs(monkeypatch, tmp_path / "bin", "bsdtar")
+    archive = write_foreign(tmp_path / "a.rar", {"d/S1.txt": "1"})
+    unpack(archive, tmp_path / "out")
+    assert stat.S_IMODE((tmp_path / "out/d/S1.txt").stat().st_mode) == 0o644  # the stub gives it 0o400
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"../evil.txt": "x"}, "'../evil.txt' would leave the folder"),
+        ({"/tmp/evil.txt": "x"}, "'/tmp/evil.txt' has an absolute path"),
+        ({"S1.txt": "x", "link": {"symlink": "/etc"}}, "'link' is a symbolic link"),
+        ({"S1.txt": "x", "S2.txt": {"link": "S1.txt"}}, "is a hard link"),
+        ({"pipe": {"fifo": ""}}, "'pipe' is a special file"),
+        ({"S1.txt": "x" * 101}, "holds more than 100 bytes"),
+        ({"a/b/c/d/S1.txt": "x"}, "holds more than 4 files"),
+    ],
+)
+def test_a_malicious_rar(tmp_path, monkeypatch, members, message):
+    stub_programs(monkeypatch, tmp_path / "bin", "bsdtar")
+    refuse(write_foreign(tmp_path / "a.rar", members), message, max_bytes=100, max_files=4)
+
+
+def test_a_damaged_rar_quotes_what_the_program_says(tmp_path, monkeypatch):
+    stub_programs(monkeypatch, tmp_path / "bin", "unrar")
+    archive = write_foreign(tmp_path / "a.rar", {"S1.txt": "1"}, damaged_for=["unrar"])
+    refuse(archive, r"damaged.*\(unrar says: CRC failed in S1.txt\)")
+
+
+def test_a_program_that_cannot_read_this_kind_leaves_it_to_the_next(tmp_path, monkeypatch):
+    stub_programs(monkeypatch, tmp_path / "bin", "bsdtar", "7z")
+    archive = write_foreign(tmp_path / "a.rar", {"S1.txt": "1"}, damaged_for=["bsdtar"])
+    assert content_of(unpack(archive, tmp_path / "out")) == {"S1.txt": b"1"}
+    assert folders_in(archive, 4) == set()
+
+
+def test_a_real_7z(tmp_path):
+    commands = {"bsdtar": ["--format=7zip", "-cf"], "7z": ["a"]}
+    makers = [name for name in commands if shutil.which(name)]
+    if not makers:
+        pytest.skip("neither bsdtar nor 7z is installed")
+    for name, content in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    for maker in makers:
+        archive = tmp_path / f"{maker}.7z"
+        subprocess.run([maker, *commands[maker], archive, "OHSUMED"], cwd=tmp_path, check=True, capture_output=True)
+        assert content_of(unpack(archive, tmp_path / f"{maker}-out")) == FILES
+        assert folders_in(archive, 4) == {"OHSUMED", "QueryLevelNorm", "Fold1"}
 
 
 def test_an_encrypted_zip(tmp_path):

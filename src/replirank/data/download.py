@@ -12,11 +12,14 @@ import json
 import os
 import re
 import ssl
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
@@ -29,32 +32,79 @@ FIRST_WAIT = 1.0
 LONGEST_WAIT = 60.0
 RETRYABLE = {408, 425, 429}  # HTTP statuses, besides all from 500 on
 
+LFS_POINTER = b"version https://git-lfs"  # how the small text starts that git stores in place of a large file
+
 Progress = Callable[[int, int | None], None]
+
+
+class Unreachable(ReplirankError):
+    """There is no connection to the host at all: no file can be had from it now. `why` says so without the address."""
+
+    def __init__(self, what: str, *, why: str, path: Path | None = None):
+        self.why = why
+        super().__init__(what, path=path, remedy="check the network and run this again; or put the file there by hand")
+
+
+@dataclass(frozen=True)
+class Checksum:
+    """What the content of a file must have: a SHA-256, a git blob hash or both, and a size where it is known."""
+
+    sha256: str | None = None
+    git_blob: str | None = None
+    size: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.sha256 is None and self.git_blob is None:
+            raise ReplirankError("a file without a hash is never trusted", remedy="give its SHA-256 or git blob hash")
+        for name, value, digits in (("SHA-256", self.sha256, 64), ("git blob hash", self.git_blob, 40)):
+            if value is not None and not re.fullmatch(f"[0-9a-f]{{{digits}}}", value):
+                raise ReplirankError(f"{value!r} is not a {name}", remedy=f"give its {digits} hexadecimal digits")
+
+    def difference(self, path: Path) -> str | None:
+        """What is wrong with the file's content; None if nothing is."""
+        checks: tuple[tuple[str, object, Callable[[Path], object]], ...] = (
+            ("size", self.size, lambda path: path.stat().st_size),
+            ("sha256", self.sha256, sha256_of),
+            ("git blob hash", self.git_blob, git_blob_of),
+        )
+        for name, wanted, measure in checks:
+            if wanted is not None and (got := measure(path)) != wanted:
+                return f"expected {name} {wanted}, got {got}"
+        return None
+
+    def matches(self, path: Path) -> bool:
+        return path.is_file() and self.difference(path) is None
 
 
 def download(
     url: str,
     path: str | os.PathLike,
     *,
-    sha256: str,
+    sha256: str | None = None,
+    git_blob: str | None = None,
+    size: int | None = None,
     retries: int = 4,
-    timeout: float = 30.0,
+    connect_timeout: float = 5.0,
+    timeout: float = 20.0,
     progress: Progress | None = None,
     wait: Callable[[float], None] = time.sleep,
 ) -> Path:
-    """Download `url` to `path` and verify its SHA-256. A file with that SHA-256 which exists already is kept.
+    """Download `url` to `path` and verify it by its SHA-256, its git blob hash or both. A file that matches is kept.
 
-    When the connection fails, what was received stays in `path`.part, and the next call resumes from there.
+    `connect_timeout` limits how long the connection may take, with the look-up of the host's name; `timeout`, how long
+    nothing may arrive. A host that cannot be reached raises Unreachable at once. When a connection breaks, what was
+    received stays in `path`.part, and the next attempt or call resumes from there.
     `progress(done, total)` is called with numbers of bytes; the total is None if the server does not tell it.
     """
     path = Path(path)
-    _check_arguments(url, sha256, path)
+    _check_address(url, path)
+    expected = Checksum(sha256 and sha256.lower(), git_blob and git_blob.lower(), size)
     try:
-        if path.is_file() and sha256_of(path) == sha256.lower():
+        if expected.matches(path):
             return path
-        part = _PartialFile(path, url)
-        _fetch(part, retries, timeout, progress or (lambda done, total: None), wait, sha256.lower())
-        _verify(part, sha256.lower())
+        part = _PartialFile(path, url, expected)
+        _fetch(part, _Connector(connect_timeout), retries, timeout, progress or (lambda done, total: None), wait)
+        _verify(part)
         os.replace(part.file, path)
         part.discard()
     except OSError as error:  # of the disk: those of the network are handled in _fetch
@@ -69,6 +119,13 @@ def sha256_of(path: str | os.PathLike) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def git_blob_of(path: str | os.PathLike) -> str:
+    """The hash by which git names a file's content: the SHA-1 of "blob <size>", a zero byte and the content."""
+    with open(path, "rb") as file:
+        head = b"blob %d\0" % os.fstat(file.fileno()).st_size
+        return hashlib.file_digest(file, lambda: hashlib.sha1(head, usedforsecurity=False)).hexdigest()
+
+
 class _RetryableError(Exception):
     """Another attempt may succeed, after at least `after` seconds."""
 
@@ -80,8 +137,8 @@ class _RetryableError(Exception):
 class _PartialFile:
     """What was received so far, and beside it a note (JSON) that says from which address and of which version it is."""
 
-    def __init__(self, path: Path, url: str):
-        self.path, self.url = path, url
+    def __init__(self, path: Path, url: str, expected: Checksum):
+        self.path, self.url, self.expected = path, url, expected
         self.file = path.with_name(path.name + ".part")
         self.note = path.with_name(path.name + ".part.json")
 
@@ -108,6 +165,76 @@ class _PartialFile:
         self.note.unlink(missing_ok=True)
 
 
+class _NotConnectedError(OSError):
+    """No connection to `host`, which may be that of a proxy or of a redirect."""
+
+    def __init__(self, host: str, why: str):
+        super().__init__(why)
+        self.host, self.why = host, why
+
+
+class _Connector(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Connects within `timeout` seconds, and knows whether it ever did.
+
+    The time limit that urllib has is one for each step and each address of a host, and none for the look-up of names.
+    """
+
+    def __init__(self, timeout: float):
+        super().__init__()
+        self.timeout = timeout
+        self.connected = False
+
+    def http_open(self, req):
+        return self.do_open(self._opened_by(_TimedConnection), req)
+
+    def https_open(self, req):
+        return self.do_open(self._opened_by(_TimedHttpsConnection), req)
+
+    def _opened_by(self, kind: type[_TimedConnection]) -> Callable[..., _TimedConnection]:
+        def make(host: str, **options) -> _TimedConnection:
+            connection = kind(host, **options)
+            connection.connector = self
+            return connection
+
+        return make
+
+
+class _TimedConnection(http.client.HTTPConnection):
+    connector: _Connector
+
+    def connect(self) -> None:
+        """Look up the host and connect to it, by way of a proxy if there is one, with TLS if it is https."""
+        try:
+            _within(self.connector.timeout, super().connect)
+        except ssl.SSLCertVerificationError:
+            raise
+        except OSError as error:
+            raise _NotConnectedError(self.host, error.strerror or str(error)) from error
+        self.connector.connected = True
+
+
+class _TimedHttpsConnection(_TimedConnection, http.client.HTTPSConnection):
+    pass
+
+
+def _within(seconds: float, action: Callable[[], None]) -> None:
+    """Wait for the action no longer than this. It goes on in a thread of its own: a look-up cannot be interrupted."""
+    outcome: Future[None] = Future()
+
+    def act() -> None:
+        try:
+            action()
+            outcome.set_result(None)
+        except BaseException as error:  # handed to the one who waits
+            outcome.set_exception(error)
+
+    threading.Thread(target=act, daemon=True).start()
+    try:
+        outcome.result(seconds)
+    except TimeoutError as error:
+        raise OSError(str(error) or f"no answer within {seconds:g} seconds") from error
+
+
 class _HttpRedirectsOnly(urllib.request.HTTPRedirectHandler):
     """Refuses redirects to ftp, which urllib would follow."""
 
@@ -117,40 +244,45 @@ class _HttpRedirectsOnly(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _check_arguments(url: str, sha256: str, path: Path) -> None:
+def _check_address(url: str, path: Path) -> None:
     try:
         valid = urlsplit(url).scheme in ("http", "https") and bool(urlsplit(url).hostname)
     except ValueError:
         valid = False
     if not valid:
         raise ReplirankError(f"{url} is not an http or https address", path=path, remedy="correct the address")
-    if not re.fullmatch("[0-9a-fA-F]{64}", sha256):
-        raise ReplirankError(
-            f"{sha256!r} is not a SHA-256", path=path, remedy=f"give the 64 hexadecimal digits of the file at {url}"
-        )
 
 
 def _fetch(
-    part: _PartialFile, retries: int, timeout: float, progress: Progress, wait: Callable[[float], None], sha256: str
+    part: _PartialFile,
+    connector: _Connector,
+    retries: int,
+    timeout: float,
+    progress: Progress,
+    wait: Callable[[float], None],
 ) -> None:
     retries = max(retries, 0)
+    opener = urllib.request.build_opener(connector, _HttpRedirectsOnly)
     for attempt in range(retries + 1):
         try:
-            return _fetch_once(part, timeout, progress, sha256)
+            return _fetch_once(part, opener, timeout, progress)
         except _RetryableError as error:
+            if not connector.connected:
+                what = f"{part.url} could not be fetched: {error}"
+                raise Unreachable(what, why=str(error), path=part.path) from error
             if attempt == retries:
                 _give_up(part, f"after {attempt + 1} attempt(s): {error}")
             wait(min(LONGEST_WAIT, max(FIRST_WAIT * 2**attempt, error.after)))
     return None
 
 
-def _fetch_once(part: _PartialFile, timeout: float, progress: Progress, sha256: str) -> None:
+def _fetch_once(part: _PartialFile, opener: urllib.request.OpenerDirector, timeout: float, progress: Progress) -> None:
     received = part.size()
     try:
-        response = _request(part, received, timeout)
+        response = _request(part, received, opener, timeout)
     except urllib.error.HTTPError as error:
         with error:
-            return _handle_http_error(error, part, received, sha256)
+            return _handle_http_error(error, part, received)
     with response:
         start, total = _start_and_total(response, part, received)
         if start == 0:
@@ -159,7 +291,9 @@ def _fetch_once(part: _PartialFile, timeout: float, progress: Progress, sha256: 
     return None
 
 
-def _request(part: _PartialFile, received: int, timeout: float) -> http.client.HTTPResponse:
+def _request(
+    part: _PartialFile, received: int, opener: urllib.request.OpenerDirector, timeout: float
+) -> http.client.HTTPResponse:
     request = urllib.request.Request(part.url, headers={"User-Agent": "replirank", "Accept-Encoding": "identity"})
     if received:
         request.add_header("Range", f"bytes={received}-")
@@ -167,7 +301,7 @@ def _request(part: _PartialFile, received: int, timeout: float) -> http.client.H
         if condition := version.get("ETag") or version.get("Last-Modified"):
             request.add_header("If-Range", condition)
     with _network_errors(part):
-        return urllib.request.build_opener(_HttpRedirectsOnly).open(request, timeout=timeout)
+        return opener.open(request, timeout=timeout)
 
 
 def _version(response: http.client.HTTPResponse) -> dict[str, str]:
@@ -211,11 +345,11 @@ def _receive(
         raise _RetryableError(f"the connection ended after {done:,} of {total:,} bytes")
 
 
-def _handle_http_error(error: urllib.error.HTTPError, part: _PartialFile, received: int, sha256: str) -> None:
+def _handle_http_error(error: urllib.error.HTTPError, part: _PartialFile, received: int) -> None:
     """Return if the file is complete; else raise a retryable or a final error."""
     if error.code == 416 and received:
         # The file has nothing after the bytes received: these are either all of it or not a part of it.
-        if sha256_of(part.file) == sha256:
+        if part.expected.matches(part.file):
             return
         part.discard()
         raise _RetryableError("the file on the server is shorter than what was received before; starting again")
@@ -237,8 +371,13 @@ def _network_errors(part: _PartialFile) -> Iterator[None]:
     except (http.client.InvalidURL, UnicodeError) as error:
         raise ReplirankError(f"{part.url!r}: {error}", path=part.path, remedy="correct the address") from error
     except (http.client.HTTPException, OSError) as error:
-        if isinstance(getattr(error, "reason", error), ssl.SSLCertVerificationError):
+        reason = getattr(error, "reason", error)
+        if isinstance(reason, ssl.SSLCertVerificationError):
             _give_up(part, f"since its certificate is not valid: {error}")
+        if isinstance(reason, _NotConnectedError):
+            host = urlsplit(part.url).hostname
+            way = "" if reason.host == host else f" by way of {reason.host}"
+            raise _RetryableError(f"{host} cannot be reached{way} ({reason.why})") from error
         raise _RetryableError(str(error) or type(error).__name__) from error
 
 
@@ -246,7 +385,7 @@ def _fail_for_status(part: _PartialFile, status: str) -> NoReturn:
     raise ReplirankError(
         f"{part.url} cannot be downloaded: the server says {status}",
         path=part.path,
-        remedy="it may have moved: find it by hand, compare its sha256, and put it there",
+        remedy="it may have moved: find it by hand, compare its hash, and put it there",
     )
 
 
@@ -258,12 +397,16 @@ def _give_up(part: _PartialFile, why: str) -> NoReturn:
     )
 
 
-def _verify(part: _PartialFile, sha256: str) -> None:
-    got = sha256_of(part.file)
-    if got != sha256:
-        part.discard()
-        raise ReplirankError(
-            f"{part.url} does not have the expected content: expected sha256 {sha256}, got {got}",
-            path=part.path,
-            remedy="run this again; if it fails again, the publisher has changed the file: check it before use",
-        )
+def _verify(part: _PartialFile) -> None:
+    difference = part.expected.difference(part.file)
+    if difference is None:
+        return
+    with part.file.open("rb") as file:
+        pointer = file.read(len(LFS_POINTER)) == LFS_POINTER
+    part.discard()
+    raise ReplirankError(
+        f"{part.url} does not have the expected content: {difference}"
+        + ("; it is a git LFS pointer in place of the file" if pointer else ""),
+        path=part.path,
+        remedy="run this again; if it fails again, the publisher has changed the file: check it before use",
+    )

@@ -6,14 +6,13 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from replirank.data import foreign
 from replirank.data.layouts import DEPTH, Listing, holds_letor, is_preferred, normalized_name, unique_folders
 from replirank.data.unpack import folders_in
-from replirank.errors import ReplirankError
 
 # How deep a data set's folder may lie in a home: Gov/QueryLevelNorm/2003_td_dataset.
 LEVELS = 3
-ARCHIVES = (".tar.xz", ".txz", ".tar.gz", ".tgz", ".tar.bz2", ".tar", ".zip")
-UNREADABLE = (".rar", ".7z")
+ARCHIVES = (".tar.xz", ".txz", ".tar.gz", ".tgz", ".tar.bz2", ".tar", ".zip", *foreign.SUFFIXES)
 
 
 class Catalogue(Listing):
@@ -72,7 +71,7 @@ def find_source(
     for home in folders:
         if found := _folder(names, home, catalogue) or _archive(names, bundles, home, catalogue):
             return found
-    _refuse_unreadable([*names, *bundles], folders, catalogue)
+    _refuse_without_program([*names, *bundles], folders, catalogue)
     return None
 
 
@@ -82,9 +81,9 @@ def _folder(names: list[str], home: Path, catalogue: Catalogue) -> Path | None:
 
 
 def _archive(names: list[str], bundles: list[str], home: Path, catalogue: Catalogue) -> Path | None:
-    for archive in _files(names, ARCHIVES, home, catalogue):
+    for archive in filter(_is_readable, _files(names, ARCHIVES, home, catalogue)):
         return archive
-    for bundle in _files(bundles, ARCHIVES, home, catalogue):
+    for bundle in filter(_is_readable, _files(bundles, ARCHIVES, home, catalogue)):
         if catalogue.inside(bundle).intersection(names):
             return bundle
     return None
@@ -97,12 +96,13 @@ def _files(names: list[str], suffixes: Iterable[str], home: Path, catalogue: Cat
     return (file for want in wanted for name, file in files if name == want)
 
 
-def _refuse_unreadable(names: list[str], homes: list[Path], catalogue: Catalogue) -> None:
+def _refuse_without_program(names: list[str], homes: list[Path], catalogue: Catalogue) -> None:
     """LETOR's own downloads are rar archives. Who has put one there must hear why it is not used."""
     for home in homes:
-        for file in _files(names, UNREADABLE, home, catalogue):
-            raise ReplirankError(
-                f"{file.suffix} archives cannot be read here",
-                path=file,
-                remedy=f"unpack it by hand into data/{file.stem}/",
-            )
+        for file in _files(names, foreign.SUFFIXES, home, catalogue):
+            if not _is_readable(file):
+                raise foreign.no_program(file)
+
+
+def _is_readable(archive: Path) -> bool:
+    return archive.suffix.lower() not in foreign.SUFFIXES or bool(foreign.programs())

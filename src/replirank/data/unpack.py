@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from replirank.data import foreign
 from replirank.errors import ReplirankError
 
 CHUNK = 1 << 20
@@ -30,7 +31,6 @@ MAX_HEADER = 1 << 20
 
 # What the first bytes of a file say about it.
 COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
-UNREADABLE = {b"Rar!": "rar", b"7z\xbc\xaf\x27\x1c": "7z"}
 
 
 class Member(NamedTuple):
@@ -42,19 +42,21 @@ class Member(NamedTuple):
     name: str
     kind: str
     size: int
-    open: Callable[[], AbstractContextManager[IO[bytes]]]
+    open: Callable[[], AbstractContextManager[IO[bytes]]] | None = None
 
 
 def unpack(
     archive: str | os.PathLike, target: str | os.PathLike, *, max_bytes: int = MAX_BYTES, max_files: int = MAX_FILES
 ) -> Path:
-    """Unpack a tar (plain, gz, bz2, xz) or zip into the new folder `target`.
+    """Unpack a tar (plain, gz, bz2, xz), zip, rar or 7z into the new folder `target`.
 
     Links and special files are refused. So is a file that comes twice, since it is unclear which of the two is meant.
     The limits apply to what is really written. Owners, modes and times are not carried over.
 
     tarfile's data filter cannot replace these checks: it accepts links inside the target and duplicates, and makes
     absolute paths relative instead of refusing them. For zip there is no such filter.
+
+    rar and 7z are unpacked by another program: names are checked before, kinds and sizes once they are written.
     """
     archive, target = Path(archive), Path(target)
     if target.is_symlink() or (target.exists() and not (target.is_dir() and not any(target.iterdir()))):
@@ -64,7 +66,8 @@ def unpack(
     try:
         with _errors_explained(archive):
             temporary.mkdir(parents=True)
-            _write_all(archive, temporary, _Budget(archive, max_bytes, max_files))
+            budget = _Budget(archive, max_bytes, max_files)
+            (_extract_foreign if foreign.is_foreign(archive) else _write_all)(archive, temporary, budget)
             os.replace(temporary, target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -76,6 +79,8 @@ def folders_in(archive: str | os.PathLike, depth: int) -> frozenset[str]:
     archive = Path(archive)
     found: set[str] = set()
     with _errors_explained(archive):
+        if foreign.is_foreign(archive):
+            return frozenset(part for name in foreign.names_in(archive) for part in _parts(name)[:-1][:depth])
         for member in _members(archive):
             parts = _parts(member.name)
             found.update(parts[:depth] if member.kind == "folder" else parts[:-1][:depth])
@@ -112,6 +117,26 @@ def _write_all(archive: Path, folder: Path, budget: _Budget) -> None:
         if member.kind == "file":
             budget.spend(files=1)
             _write_file(archive, folder.joinpath(*parts), member, budget)
+
+
+def _extract_foreign(archive: Path, folder: Path, budget: _Budget) -> None:
+    for name in foreign.names_in(archive):
+        _safe_parts(archive, Member(name, "folder", 0))
+    foreign.extract(archive, folder)
+    for place, folders, files in os.walk(folder):
+        for path in (Path(place, name) for name in (*folders, *files)):
+            found = path.lstat()
+            _safe_parts(archive, Member(str(path.relative_to(folder)), _kind_on_disk(found), found.st_size))
+            budget.spend(files=1, size=0 if path.is_dir() else found.st_size)
+            path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def _kind_on_disk(found: os.stat_result) -> str:
+    if stat.S_ISDIR(found.st_mode):
+        return "folder"
+    if stat.S_ISREG(found.st_mode):
+        return "file" if found.st_nlink == 1 else "hard link"
+    return "symbolic link" if stat.S_ISLNK(found.st_mode) else "special file"
 
 
 def _make_folder(archive: Path, folder: Path, member: Member, budget: _Budget) -> None:
@@ -170,9 +195,6 @@ def _members(archive: Path, budget: _Budget | None = None) -> Iterator[Member]:
     """The entries in their order. The first bytes tell the format; the archive's name may be wrong."""
     with archive.open("rb") as file:
         head = file.read(8)
-    for magic, kind in UNREADABLE.items():
-        if head.startswith(magic):
-            raise ReplirankError(f"{kind} archives cannot be read here", path=archive, remedy="unpack it by hand")
     if head.startswith(b"PK") or archive.suffix.lower() == ".zip":
         return _zip_members(archive)
     opener = next((opener for magic, opener in COMPRESSED.items() if head.startswith(magic)), open)

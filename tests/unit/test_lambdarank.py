@@ -88,11 +88,14 @@ def test_scores_that_are_all_equal_still_teach():
     assert_array_equal(np.sign(jax.grad(lambdarank)(scores, labels, **rest)), [-1, 1, -1, 1])
 
 
-queries = st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 2)), min_size=2, max_size=14)
+# Of three lengths only: JAX compiles anew for each.
+queries = st.sampled_from([2, 6, 13]).flatmap(
+    lambda n: st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 2)), min_size=n, max_size=n)
+)
 
 
 @settings(deadline=None, max_examples=25)
-@given(queries, st.integers(0, 2**31), st.integers(0, 3))
+@given(queries, st.integers(0, 2**31), st.sampled_from([0, 3]))
 def test_neither_the_order_of_documents_nor_padding_changes_anything(query, seed, padding):
     """Many equal scores and labels. Padding has scores and labels of its own, which must not be seen."""
     scores, labels = np.array(query, dtype=float).T

@@ -33,4 +33,4 @@ rule all:
         "results/metrics.parquet",
         "results/provenance.json",
         "results/report.html",
-        paper_outputs(),
+        lambda wildcards: paper_outputs(),

@@ -65,7 +65,6 @@ def dataset(name: str) -> tuple[Dataset, str]:
     prepared = prepare(
         known,
         source=find_source(known.names, homes(root=ROOT), known.bundles),
-        downloads=ROOT / "data",
         size=config["datasets"][name]["simulate"],
         report=lambda text: None,
     )

@@ -1,4 +1,4 @@
-"""The command `replirank`: LETOR's evaluators replaced, and scores of other programs collected."""
+"""The command `replirank`: LETOR's evaluators replaced, data listed and fetched, scores of other programs collected."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ import sys
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from replirank import __version__
 from replirank.data import arrays, letor_text
+from replirank.data.sources import read_sources
+from replirank.data.specs import SPECS, own_spec
+from replirank.data.stock import FETCHED, Stock, fetch_all
 from replirank.errors import ReplirankError
 from replirank.evaluation.scores import Scored, frame, read_csv, write
 from replirank.metrics.conventions import CONVENTIONS, convention
 from replirank.metrics.per_query import evaluate
 from replirank.metrics.registry import display_name
 
+SOURCES = Path(__file__).parents[2] / "workflow/sources.yaml"
 CUTS = range(1, 11)
 PRECISION = [*(f"p@{k}" for k in CUTS), "map"]
 NDCG = [*(f"ndcg@{k}" for k in CUTS), "mean_ndcg"]
@@ -54,6 +60,21 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_evaluate)
 
     command = commands.add_parser(
+        "list",
+        help="the data sets: found where, fetchable from where, or not to be had",
+        description="Run it in the project's folder: it looks where the workflow looks.",
+    )
+    command.set_defaults(run=_list)
+
+    command = commands.add_parser(
+        "fetch",
+        help="fetch public copies of data sets into data/",
+        description="Run it in the project's folder. What is there already is not fetched again.",
+    )
+    command.add_argument("names", metavar="DATASET", nargs="+", help="as `replirank list` names them")
+    command.set_defaults(run=_fetch)
+
+    command = commands.add_parser(
         "collect",
         help="make a scores file of the workflow from the score files of another program",
         description="For a method as a rule. The patterns hold {fold}, as in out/fold{fold}.txt; each file has one "
@@ -86,6 +107,49 @@ def _evaluate(options: argparse.Namespace) -> None:
     for query, values in metrics[PRECISION + NDCG].iterrows():
         print(query, _line(values), sep="\t")
     print("mean", _line(mean[PRECISION + NDCG]), sep="\t")
+
+
+def _stock() -> Stock:
+    """What the workflow would find: with the config.yaml of this folder, if it has one."""
+    root, config = Path.cwd(), _config(Path("config.yaml"))
+    defaults = {"folds": 5, "normalize": "none"}
+    own = {name: {**defaults, **entry} for name, entry in config["datasets"].items() if "path" in entry}
+    specs = {name: own_spec(name, entry, root) for name, entry in own.items()}
+    return Stock({**SPECS, **specs}, read_sources(root / config["sources"]), root)
+
+
+def _config(path: Path) -> dict[str, Any]:
+    """The data sets and sources in a config.yaml. Snakemake checks the rest of it."""
+    defaults: dict[str, Any] = {"datasets": {}, "sources": SOURCES}
+    if not path.is_file():
+        return defaults
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ReplirankError(f"cannot be read: {error}", path=path, remedy="correct the file") from error
+    config = {**defaults, **content} if isinstance(content, dict) else {}
+    datasets = config.get("datasets")
+    if not isinstance(datasets, dict) or not all(isinstance(entry, dict) for entry in datasets.values()):
+        raise ReplirankError(
+            "datasets: expected names with settings", path=path, remedy="run this in the project's folder"
+        )
+    return config
+
+
+def _list(options: argparse.Namespace) -> None:
+    stock = _stock()
+    for name in stock.specs:
+        print(f"{name:<16}{stock.status(name)}")
+
+
+def _fetch(options: argparse.Namespace) -> None:
+    stock = _stock()
+    for name in options.names:
+        if name not in stock.specs:
+            raise ReplirankError(f"unknown data set {name!r}", remedy=f"known are {', '.join(stock.specs)}")
+    outcomes = fetch_all(stock, options.names, report=print)
+    if failed := [name for name, outcome in outcomes.items() if outcome != FETCHED]:
+        raise ReplirankError(f"not fetched: {', '.join(failed)}", remedy="the lines above say why")
 
 
 def _header(columns: Sequence[str]) -> str:

@@ -25,12 +25,14 @@ from replirank.data.unpack import unpack
         ("ohsumed", "real", True, 1, [22, 21, 21, 21, 21]),
         ("mq2008", "real", True, 220, [156, 157, 157, 157, 157]),
         ("mq2007", "rebuilt", False, 237, [336, 339, 339, 339, 339]),
-        ("td2003_30", "rebuilt", False, 0, [7, 8, 8, 7]),
+        ("td2003", "rebuilt", False, 1, [10, 10, 10, 10, 10]),
+        ("td2003_4", "rebuilt", False, 1, [12, 13, 13, 12]),
+        ("np2004_30", "real", False, 1, [6, 6, 6, 6, 6]),
     ],
 )
-def test_counts_labels_and_folds_are_as_known(real_data, tmp_path, name, origin, original, barren, folds):
+def test_counts_labels_and_folds_are_as_known(real_data, name, origin, original, barren, folds):
     known, source = spec(name), real_data(name)
-    card = prepare(known, source=source, downloads=tmp_path, report=lambda text: None).card
+    card = prepare(known, source=source, report=lambda text: None).card
     assert (card["origin"], card["original_bytes"]) == (origin, original)
     assert (card["queries"], card["documents"], card["features"]) == (known.queries, known.documents, known.features)
     assert {int(label): count for label, count in card["labels"].items()} == known.labels

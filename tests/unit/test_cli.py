@@ -9,10 +9,13 @@ from math import log2
 
 import numpy as np
 import pytest
+from loopback import closed_port, publish, redirected, serving
 
+from replirank import cli
 from replirank.cli import main
 from replirank.data import arrays
 from replirank.data.simulate import letor
+from replirank.data.specs import Spec
 from replirank.evaluation.scores import Scored, frame, read
 
 TEST = """\
@@ -191,3 +194,121 @@ def test_collect_leaves_nothing_behind_when_a_score_is_missing(tmp_path, capsys)
     assert main(["collect", str(tmp_path / "arrays.npz"), str(tmp_path / "s.parquet"), "--test", pattern]) == 2
     assert "fold 1's test split" in capsys.readouterr().err
     assert not (tmp_path / "s.parquet").exists()
+
+
+FOLD1 = {
+    "Fold1/train.txt": b"1 qid:1 1:0.5\n0 qid:1 1:0.1\n",
+    "Fold1/vali.txt": b"0 qid:2 1:0.5\n1 qid:2 1:0.3\n",
+    "Fold1/test.txt": b"1 qid:3 1:0.2\n0 qid:3 1:0.9\n",
+}
+
+
+@pytest.fixture
+def server():
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def project(server, tmp_path, monkeypatch):
+    """The current folder: a project with one data set of its own. Two more are known, and one of them has a copy."""
+    monkeypatch.delenv("LETOR_HOME", raising=False)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "mine.txt").write_text(TEST)
+    (folder / "config.yaml").write_text("datasets: {mine: {path: mine.txt, convention: standard}, tiny: {}}\n")
+    sources = publish(server, tmp_path / "sources.yaml", {"tiny": [FOLD1]})
+    with sources.open("a") as file:  # the data sets are its last part
+        file.write("  lost: {collection: letor, why: no public copy is known}\n")
+    known = {
+        name: Spec(name, name.upper(), features=1, names=(name.upper(),), folds=1, queries=3)
+        for name in ("tiny", "lost")
+    }
+    monkeypatch.setattr(cli, "SOURCES", sources)
+    monkeypatch.setattr(cli, "SPECS", known)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_list_says_where_each_data_set_is_or_can_be_had(project, server, capsys):
+    assert main(["list"]) == 0
+    by_hand = "get it from https://example.org/letor and unpack a copy into data/LOST"
+    assert capsys.readouterr().out.splitlines() == [
+        "tiny            can be fetched: 3 files from github.com/owner1/tiny",
+        f"lost            not to be had by itself: no public copy is known: {by_hand}",
+        f"mine            found: {project / 'mine.txt'}",
+    ]
+    assert server.connections == 0
+
+
+def test_fetch_brings_a_data_set_which_is_then_found(project, server, capsys):
+    assert main(["fetch", "tiny"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("for research use (https://example.org/letor)") == 1
+    assert said.count(f"tiny: fetching {server.url('raw/owner1/tiny')}") == 3
+    assert {name: (project / "data/TINY" / name).read_bytes() for name in FOLD1} == FOLD1
+    assert main(["list"]) == 0
+    assert f"tiny            found: {project / 'data/TINY'}\n" in capsys.readouterr().out
+    assert main(["fetch", "tiny", "mine"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"TINY is there: {project / 'data/TINY'}",
+        f"mine is there: {project / 'mine.txt'}",
+    ]
+    assert len(server.paths) == 3
+
+
+def test_fetch_gets_what_it_can_and_status_2_for_the_rest(project, capsys):
+    assert main(["fetch", "lost", "tiny"]) == 2
+    captured = capsys.readouterr()
+    assert "LOST cannot be fetched\n  remedy: no public copy is known: get it from https://example.org" in captured.out
+    assert captured.err == "replirank: not fetched: lost\n  remedy: the lines above say why\n"
+    assert (project / "data/TINY/Fold1/test.txt").read_bytes() == FOLD1["Fold1/test.txt"]
+
+
+def test_fetch_without_network_gets_status_2_and_says_so(project, tmp_path, capsys):
+    redirected(cli.SOURCES, f"http://127.0.0.1:{closed_port()}", cli.SOURCES)
+    assert main(["fetch", "tiny"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out.count("no network: 127.0.0.1 cannot be reached (Connection refused)") == 1
+    assert "not fetched: tiny" in captured.err
+    assert not (project / "data").exists()
+
+
+def test_fetch_of_an_unknown_name_contacts_nobody(project, server, capsys):
+    assert main(["fetch", "tiny", "tinny"]) == 2
+    assert "unknown data set 'tinny'\n  remedy: known are tiny, lost, mine" in capsys.readouterr().err
+    assert server.connections == 0
+
+
+def test_the_config_may_name_other_sources(project, capsys):
+    (project / "sources.yaml").write_text(cli.SOURCES.read_text().replace("owner1", "someone"))
+    with (project / "config.yaml").open("a") as file:
+        file.write("sources: sources.yaml\n")
+    assert main(["list"]) == 0
+    assert "can be fetched: 3 files from github.com/someone/tiny" in capsys.readouterr().out
+
+
+def test_list_works_in_a_folder_without_a_config(project, capsys):
+    (project / "config.yaml").unlink()
+    assert main(["list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["tiny", "lost"]
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ("datasets: {mine: {path: gone.txt}}", "config.yaml: data set 'mine': there is no"),
+        ("datasets: [mine]", "config.yaml: datasets: expected names with settings"),
+        ("datasets: {mine: gone.txt}", "config.yaml: datasets: expected names with settings"),
+        ("- datasets", "config.yaml: datasets: expected names with settings"),
+        ("datasets: {", "config.yaml: cannot be read: "),
+    ],
+)
+def test_a_config_that_cannot_be_used_gets_a_message_and_status_2(project, capsys, config, message):
+    (project / "config.yaml").write_text(config)
+    assert main(["list"]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "remedy:" in captured.err
+    assert captured.out == ""

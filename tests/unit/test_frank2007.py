@@ -36,7 +36,7 @@ METHODS = [
 ]
 # In the paper's order where it has one.
 LEVELS = dict(zip(METHODS, (0.8, 0.75, 0.7, 0.65, 0.6, 0.5, 0.45, 0.4, 0.35), strict=True))
-ROLES = {"web": "set", "trec": "td2003_30", "trec_14": "td2003_30_14"}
+ROLES = {"web": "set", "trec": "td2003_4", "trec_14": "td2003_4_14"}
 DATASETS = list(ROLES.values())
 ENTRY = {"title": "T", "role": "trec_14"}
 SIZES = smaller_sizes([row["queries"] for row in PRINTED["table5"]])
@@ -191,7 +191,7 @@ def test_the_printed_tables_are_consistent_with_the_papers_text():
 
 def test_the_14_columns_of_table1_are_those_of_the_data_set():
     columns = [number - 1 for numbers in FRANK_FEATURES.values() for number in numbers]
-    assert columns == list(SPECS["td2003_30_14"].keep)
+    assert columns == list(SPECS["td2003_4_14"].keep)
     assert {feature: len(numbers) for feature, numbers in FRANK_FEATURES.items()} == PRINTED["table1"]
 
 
@@ -306,7 +306,7 @@ def test_a_run_of_fewer_methods_has_its_tables(tmp_path, kind):
 
 
 def test_a_system_that_does_not_support_a_data_set_has_dashes_and_is_in_no_test(real):
-    missing = [("set", "ranknet_two_layer"), ("td2003_30", "bm25_tuned")]
+    missing = [("set", "ranknet_two_layer"), ("td2003_4", "bm25_tuned")]
     rows = pd.MultiIndex.from_frame(real.metrics[["dataset", "method"]])
     given = replace(
         real,
@@ -325,8 +325,8 @@ def test_a_system_that_does_not_support_a_data_set_has_dashes_and_is_in_no_test(
     plain = trec.frame.query("system == 'BM25_TUNED'").set_index("features")["MAP"]
     assert plain.isna().to_dict() == {64: True, 14: False}
     # Nothing can be said about gains over what is not there.
-    assert not any("TD2003_30 (rebuilt): MAP" in note for note in trec.notes)
-    assert any("TD2003_30_14 (rebuilt): MAP" in note for note in trec.notes)
+    assert not any("TD2003_4 (rebuilt): MAP" in note for note in trec.notes)
+    assert any("TD2003_4_14 (rebuilt): MAP" in note for note in trec.notes)
 
 
 def test_without_the_14_features_there_is_one_set_of_trec_data(real):

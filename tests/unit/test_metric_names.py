@@ -122,7 +122,12 @@ def test_every_metric_stands_in_a_comparison(evidence):
     names = ["p@1", "map", "mean_ndcg", "err", "pairwise_correct", "kendall_tau", "top10"]
     frame = make("comparison", evidence, metrics=names).frame.set_index("method")
     titles = ["P@1", "MAP", "MeanNDCG", "ERR", "pairwise correct", "Kendall tau", "top-10 rate"]
-    assert list(frame.columns) == ["data", *titles]
+    assert list(frame.columns) == [
+        "data",
+        *(f"{title}{end}" for title in titles for end in ("", " \N{PLUS-MINUS SIGN}")),
+    ]
+    # The queries' values are 0 and 3/4: their standard error is (3/4) / sqrt(2) / sqrt(2).
+    assert frame.loc["right", "Kendall tau \N{PLUS-MINUS SIGN}"] == pytest.approx(1.959964 * 3 / 8, rel=1e-6)
     # The query without pairs is in no mean.
     assert frame.loc["right", "Kendall tau"] == pytest.approx((0 / 3 + 3 / 4) / 2)
     assert frame.loc["swapped", "Kendall tau"] == pytest.approx((1 / 3 + 3 / 4) / 2)

@@ -66,12 +66,11 @@ def results(tmp_path):
             "first": {
                 "title": f"First {NASTY}",
                 "about": NASTY,
-                "figures": {"one": {"title": f"One {NASTY}"}, "two": {"title": "Two"}},
             },
             "second": {"title": "Second"},
         },
         "tables": [tmp_path / "second" / "t.json", tmp_path / "first" / "t.json"],
-        "figures": [tmp_path / "first" / "one.png", tmp_path / "first" / "two.png"],
+        "figures": {tmp_path / "first" / "one.png": f"One {NASTY}", tmp_path / "first" / "two.png": "Two"},
         "provenance": provenance(mq2008="real"),
     }
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import hashlib
-import http.server
 import re
 import shutil
 import tempfile
-import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from replirank.data import download, simulate
+from replirank.data import simulate
 from replirank.data.arrays import Dataset, RankingData
-from replirank.data.prepare import Address, Prepared, check, prepare, read_source
-from replirank.data.specs import SPECS, Spec, some_columns, spec
+from replirank.data.prepare import Prepared, check, prepare, read_source
+from replirank.data.specs import SPECS, Spec, in_four_folds, own_spec, spec
 from replirank.errors import ReplirankError
 
 QUERIES = 10
@@ -102,7 +98,7 @@ def read(source: Path, of: Spec = TINY) -> Dataset:
 
 def prepared(tmp_path: Path, source: Path | None, of: Spec = TINY, **how) -> Prepared:
     how = {"report": lambda text: None, "size": SIZE} | how
-    return prepare(of, source=source, downloads=tmp_path / "downloads", **how)
+    return prepare(of, source=source, **how)
 
 
 def refused(tmp_path: Path, source: Path | None, of: Spec = TINY, **how) -> ReplirankError:
@@ -159,9 +155,14 @@ def test_an_archive_is_as_good_as_its_folder(tiny, tmp_path, kind, suffix):
     assert result.card["source"] == str(archive)
 
 
-def test_parts_of_another_number_are_cut_anew(tmp_path):
+ANEW = dataclasses.replace(TINY, cut_anew=True)
+
+
+def test_parts_of_another_number_are_cut_anew_where_the_set_is_known_to_be(tmp_path):
     parts = [(1, 2, 3), (4, 5, 6), (7, 8, 9, 10)]
-    dataset = prepared(tmp_path, write_parts(tmp_path / "TINY", parts)).dataset
+    source = write_parts(tmp_path / "TINY", parts)
+    assert "3 folds, expected 5" in refused(tmp_path, source).what
+    dataset = prepared(tmp_path, source, ANEW).dataset
     assert dataset.data.query_ids.tolist() == list(range(1, 11))
     assert [fold.test.tolist() for fold in dataset.folds] == [[8, 9], [0, 1], [2, 3], [4, 5], [6, 7]]
 
@@ -208,7 +209,7 @@ def test_two_of_five_parts_are_cut_into_folds(tmp_path):
     source.mkdir()
     for number, part in ((4, (7, 8, 4)), (5, (9, 10))):
         (source / f"S{number}.txt").write_text(rows(*part))
-    some = dataclasses.replace(TINY, part_numbers=(4, 5), queries=5, documents=None, labels=None)
+    some = dataclasses.replace(TINY, part_numbers=(4, 5), cut_anew=True, queries=5, documents=None, labels=None)
     dataset = prepared(tmp_path, source, some).dataset
     assert dataset.data.query_ids.tolist() == [7, 8, 4, 9, 10]
     assert [fold.test.tolist() for fold in dataset.folds] == [[4], [0], [1], [2], [3]]
@@ -256,7 +257,7 @@ def test_one_fold_of_a_set_without_counted_parts_is_one_fold(tiny, tmp_path):
     assert "1 folds, expected 5" in refused(tmp_path, tiny).what
 
 
-MINE = Spec("mine", "mine", features=None, levels=None, stand_in=stand_in, folds=4)
+MINE = Spec("mine", "mine", features=None, folds=None, cut_into=4)
 
 
 def test_a_single_file_is_cut_into_folds_in_its_order(tmp_path):
@@ -465,7 +466,7 @@ def test_a_query_in_two_parts_is_refused(tmp_path):
 
 def test_a_query_in_two_parts_that_are_cut_anew_is_refused(tmp_path):
     parts = [(1, 2, 3), (4, 5, 6), (7, 8, 9, 10, 1)]
-    assert "do not hold every query once" in refused(tmp_path, write_parts(tmp_path / "TINY", parts)).what
+    assert "do not hold every query once" in refused(tmp_path, write_parts(tmp_path / "TINY", parts), ANEW).what
 
 
 ONE_FOLD = dataclasses.replace(TINY, folds=1)
@@ -491,7 +492,7 @@ def test_a_fold_without_validation_is_refused(tmp_path):
     assert "the vali split of fold 1 is empty" in refused(tmp_path, source, ONE_FOLD).what
 
 
-STRICT = dataclasses.replace(TINY, levels=None, labels=None, documents=20)
+STRICT = dataclasses.replace(TINY, strict=True, levels=None, labels=None, documents=20)
 
 
 def strict_source(folder: Path, *, tie: int | None = None) -> Path:
@@ -525,19 +526,78 @@ def test_placeholder_ids_show_a_rebuilt_copy(tiny, tmp_path):
     assert prepared(tmp_path, tiny).card["origin"] == "rebuilt"
 
 
-def test_some_sets_exist_only_rebuilt(tiny, tmp_path):
-    assert prepared(tmp_path, tiny, dataclasses.replace(TINY, rebuilt=True)).card["origin"] == "rebuilt"
-
-
-def test_without_ids_it_is_not_rebuilt(tiny, tmp_path):
+def test_a_copy_without_ids_is_rebuilt_where_the_original_names_documents(tiny, tmp_path):
+    named = dataclasses.replace(TINY, named=True)
+    assert prepared(tmp_path, tiny, named).card["origin"] == "real"
     for file in tiny.glob("*/*.txt"):
         file.write_text("\n".join(line.partition(" #")[0] for line in file.read_text().splitlines()))
     result = prepared(tmp_path, tiny)
     assert (result.card["origin"], result.dataset.data.document_ids) == ("real", None)
+    assert prepared(tmp_path, tiny, named).card["origin"] == "rebuilt"
+    assert refused(tmp_path, tiny, dataclasses.replace(named, queries=9))  # counts hold for these too
 
 
-def test_counts_hold_for_rebuilt_sets_too(tiny, tmp_path):
-    assert refused(tmp_path, tiny, dataclasses.replace(TINY, rebuilt=True, queries=9))
+# Scaling by query
+
+
+def test_a_copy_that_is_not_scaled_by_query_is_scaled_and_the_card_says_so(tiny, tmp_path):
+    known = dataclasses.replace(TINY, normalized=True)
+    plain, said = prepared(tmp_path, tiny), []
+    scaled = prepared(tmp_path, tiny, known, report=said.append)
+    features, whole = scaled.dataset.data, plain.dataset.data.features.astype(np.float64)
+    for rows in features:
+        low, high = whole[rows].min(axis=0), whole[rows].max(axis=0)
+        expected = np.where(high > low, (whole[rows] - low) / np.where(high > low, high - low, 1), 0)
+        np.testing.assert_allclose(features.features[rows], expected, atol=1e-6)
+    assert not np.array_equal(features.features, plain.dataset.data.features)
+    assert "scaled to 0..1 here" in scaled.card["note"]
+    assert any("not scaled by query" in line for line in said)
+    assert plain.card["note"] == ""
+
+
+def test_own_data_is_scaled_where_that_is_asked_for(tiny, tmp_path):
+    own = dataclasses.replace(TINY, normalize=True)
+    known = dataclasses.replace(TINY, normalized=True)
+    one, other = (prepared(tmp_path, tiny, spec).dataset for spec in (own, known))
+    np.testing.assert_array_equal(one.data.features, other.data.features)
+
+
+# A data set of one's own
+
+
+def own(path: Path, **settings) -> Spec:
+    return own_spec("mine", {"path": str(path), "folds": 5, "normalize": "none", **settings}, path.parent)
+
+
+def test_own_folds_are_kept_as_they_are(tiny, tmp_path):
+    same(prepared(tmp_path, tiny, own(tiny, columns={"bm25": 2})).dataset, read(tiny))
+
+
+def test_one_file_is_cut_into_folds_by_query(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("".join(f"{d % 2} qid:q{q} 1:{q} 3:{d}\n" for q in range(12) for d in range(3)))
+    result = prepared(tmp_path, path, own(path, folds=4, title="My own", columns={"bm25": 3}))
+    assert [fold.test.tolist() for fold in result.dataset.folds] == [[9, 10, 11], [0, 1, 2], [3, 4, 5], [6, 7, 8]]
+    assert result.dataset.data.features.shape == (36, 3)
+    assert result.dataset.data.column("bm25") == 2
+    assert (result.card["title"], result.card["origin"]) == ("My own", "real")
+    assert result.card["labels"] == {"0": 24, "1": 12}
+
+
+def test_own_data_that_cannot_be_cut_says_so(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("1 qid:a 1:1\n0 qid:b 1:0\n")
+    assert "2 queries cannot make 5 folds" in refused(tmp_path, path, own(path)).what
+
+
+def test_a_known_set_may_lie_elsewhere(tmp_path):
+    given = own_spec("ohsumed", {"path": str(tmp_path), "folds": 5, "normalize": "none"}, tmp_path)
+    assert given == dataclasses.replace(SPECS["ohsumed"], path=tmp_path)
+
+
+def test_a_path_that_leads_nowhere_is_refused(tmp_path):
+    with pytest.raises(ReplirankError, match="data set 'mine': there is no"):
+        own(tmp_path / "nowhere.txt")
 
 
 def test_what_is_missing_is_simulated_and_says_so(tmp_path):
@@ -572,83 +632,8 @@ def test_without_a_size_nothing_is_simulated(tmp_path, size):
     [("artificial_net", "artificial"), ("artificial_poly", "artificial"), ("web", "simulated"), ("aol", "simulated")],
 )
 @pytest.mark.parametrize("on_missing", ["simulate", "fail"])
-def test_made_sets_are_made_and_never_looked_for(tmp_path, name, origin, on_missing):
-    said = []
-    nowhere = [Address("http://127.0.0.1:1/made.zip", "0" * 64, "made.zip")]
-    result = prepared(tmp_path, None, SPECS[name], on_missing=on_missing, addresses=nowhere, report=said.append)
-    assert result.card["origin"] == origin
-    assert not any("downloading" in line for line in said)
-
-
-# Downloads
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture
-def served(tiny, tmp_path):
-    """TINY.zip on a server of this machine."""
-    folder = tmp_path / "served"
-    folder.mkdir()
-    shutil.make_archive(str(folder / "TINY"), "zip", tmp_path, "TINY")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    sha256 = hashlib.sha256((folder / "TINY.zip").read_bytes()).hexdigest()
-    yield Address(f"http://127.0.0.1:{server.server_port}/TINY.zip", sha256, "TINY-1.zip")
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.fixture
-def impatient(monkeypatch):
-    monkeypatch.setattr(download, "FIRST_WAIT", 0.0)
-
-
-def test_what_is_not_at_hand_is_downloaded_and_kept(served, tiny, tmp_path):
-    result = prepared(tmp_path, None, addresses=[served], on_missing="fail")
-    kept = tmp_path / "downloads" / "TINY-1.zip"
-    same(result.dataset, read(tiny))
-    assert result.card["origin"] == "real"
-    assert result.card["source"] == str(kept)
-    assert [path.name for path in kept.parent.iterdir()] == ["TINY-1.zip"]
-
-
-def test_what_is_at_hand_is_not_downloaded(served, tiny, tmp_path):
-    assert prepared(tmp_path, tiny, addresses=[served]).card["source"] == str(tiny)
-    assert not (tmp_path / "downloads").exists()
-
-
-def test_an_address_out_of_reach_leads_to_the_next(served, tmp_path, impatient):
-    said = []
-    nowhere = Address("http://127.0.0.1:1/TINY.zip", served.sha256, "TINY-0.zip")
-    result = prepared(tmp_path, None, addresses=[nowhere, served], report=said.append)
-    assert result.card["origin"] == "real"
-    assert any(nowhere.url in line and "could not be fetched" in line for line in said)
-
-
-def test_when_no_address_can_be_reached_it_is_simulated_and_reported(tmp_path, impatient):
-    said = []
-    nowhere = Address("http://127.0.0.1:1/TINY.zip", "0" * 64, "TINY.zip")
-    result = prepared(tmp_path, None, addresses=[nowhere], report=said.append)
-    assert result.card["origin"] == "simulated"
-    assert any(nowhere.url in line and "could not be fetched" in line for line in said)
-    assert any("simulating" in line for line in said)
-
-
-def test_a_download_of_another_content_is_never_used(served, tmp_path):
-    said = []
-    result = prepared(tmp_path, None, addresses=[served._replace(sha256="1" * 64)], report=said.append)
-    assert result.card["origin"] == "simulated"
-    assert any("1" * 64 in line and served.sha256 in line for line in said)
-    assert list((tmp_path / "downloads").iterdir()) == []
-
-
-def test_out_of_reach_and_not_to_be_simulated_is_an_error(tmp_path, impatient):
-    nowhere = Address("http://127.0.0.1:1/TINY.zip", "0" * 64, "TINY.zip")
-    assert "TINY was not found" in refused(tmp_path, None, addresses=[nowhere], on_missing="fail").what
+def test_made_sets_are_made_whatever_is_missing(tmp_path, name, origin, on_missing):
+    assert prepared(tmp_path, None, SPECS[name], on_missing=on_missing).card["origin"] == origin
 
 
 # The card
@@ -711,8 +696,8 @@ SMALL = {"queries": 12, "documents": 8}
 SIZES = {
     "td2003": {"queries": 6, "documents": 40},
     "td2004": {"queries": 6, "documents": 40},
-    "td2003_30": {"queries": 5, "documents": 200},
-    "td2003_30_14": {"queries": 5, "documents": 200},
+    "td2003_4": {"queries": 5, "documents": 200},
+    "td2003_4_14": {"queries": 5, "documents": 200},
     "mslr_web10k": {"queries": 12, "documents": 20},
     "mslr_web30k": {"queries": 12, "documents": 20},
     "mq2008_list": {"queries": 6, "documents": [4, 12]},
@@ -731,7 +716,7 @@ def test_every_stand_in_has_the_shape_of_its_set(tmp_path, name):
     assert np.isfinite(data.features).all()
     assert data.queries == size["queries"]
     assert len(dataset.folds) == known.folds
-    if known.levels is None:
+    if known.strict:
         for query in data:
             assert sorted(data.labels[query]) == list(range(query.stop - query.start))
     else:
@@ -760,8 +745,8 @@ def test_what_is_known_of_a_set_fits_together(name):
 
 def test_a_set_of_some_columns_is_those_of_the_whole(tmp_path):
     size = {"queries": 5, "documents": 200}
-    whole, part = (prepared(tmp_path, None, SPECS[name], size=size, seed=3) for name in ("td2003_30", "td2003_30_14"))
-    keep = SPECS["td2003_30_14"].keep
+    whole, part = (prepared(tmp_path, None, SPECS[name], size=size, seed=3) for name in ("td2003_4", "td2003_4_14"))
+    keep = SPECS["td2003_4_14"].keep
     assert len(set(keep)) == len(keep) == 14 == part.card["features"]
     np.testing.assert_array_equal(part.dataset.data.features, whole.dataset.data.features[:, list(keep)])
     np.testing.assert_array_equal(part.dataset.data.labels, whole.dataset.data.labels)
@@ -771,14 +756,16 @@ def test_a_set_of_some_columns_is_those_of_the_whole(tmp_path):
 
 
 def test_some_columns_are_read_from_files_of_the_whole(tmp_path, tiny):
-    part = some_columns(TINY, "some", "Some", (2, 1), "two of them")
-    whole, some = (prepared(tmp_path, tiny, known).dataset.data for known in (TINY, part))
-    np.testing.assert_array_equal(some.features, whole.features[:, [2, 1]])
-    assert (whole.columns, some.columns) == ({"bm25": 1}, {"bm25": 1})
+    part = in_four_folds(TINY, "some", "Some", "two of them", keep=(2, 1))
+    whole, some = (prepared(tmp_path, tiny, known).dataset for known in (TINY, part))
+    np.testing.assert_array_equal(some.data.features, whole.data.features[:, [2, 1]])
+    assert (whole.data.columns, some.data.columns) == ({"bm25": 1}, {"bm25": 1})
+    # Ten queries in four folds, whatever folds the files have.
+    assert [fold.test.tolist() for fold in some.folds] == [[8, 9], [0, 1, 2], [3, 4, 5], [6, 7]]
 
 
 def test_names_of_folders_lead_to_one_set_only():
-    whole = [known for known in SPECS.values() if not known.keep]  # others are some columns of one of these
+    whole = [known for known in SPECS.values() if not known.files_of]  # others are versions of one of these
     names = [name.lower() for known in whole for name in known.names]
     assert len(names) == len(set(names))
 

@@ -11,15 +11,18 @@ import yaml
 
 from replirank.errors import ReplirankError
 from replirank.reporting.evidence import Evidence
-from replirank.reporting.protocol import Protocol, alternatives, at_hand, resolve
+from replirank.reporting.protocol import Protocol, alternatives, outputs, resolve
 
 CONFIG = {
+    "on_missing": "skip",
     "always_simulate": False,
     "datasets": {
-        "ohsumed": {"convention": "letor3", "download": []},
-        "mq2007": {"convention": "letor4", "download": []},
-        "mslr": {"convention": "standard", "download": [{"url": "https://example.org/mslr.zip"}]},
-        "web": {"convention": "burges", "download": []},
+        "ohsumed": {"convention": "letor3"},
+        "np2004": {"convention": "letor3"},
+        "np2004_30": {"convention": "letor3"},
+        "mq2007": {"convention": "letor4"},
+        "web": {"convention": "burges"},
+        "aol": {"convention": "burges"},
     },
     "papers": {
         "letor": {
@@ -42,38 +45,125 @@ CONFIG = {
 
 
 def everything(name):
-    return True
+    return name not in ("web", "aol")
 
 
 def nothing(name):
     return False
 
 
-def test_of_alternatives_the_first_at_hand_is_taken_else_the_last():
+def resolved(datasets, *at_hand, on_missing="skip"):
+    """A paper with these data sets, on a machine that has some of them."""
+    paper = {**CONFIG["papers"]["letor"], "datasets": datasets}
+    config = {**CONFIG, "on_missing": on_missing, "papers": {"p": paper}}
+    return resolve(config, "p", lambda name: name in at_hand)
+
+
+def test_of_alternatives_the_first_at_hand_is_taken():
     assert resolve(CONFIG, "letor", everything).roles == {"medical": "ohsumed", "web": "mq2007"}
-    # OHSUMED has no alternative: it is simulated. Of the other two, the one that was made for this is.
-    assert resolve(CONFIG, "letor", nothing).roles == {"medical": "ohsumed", "web": "web"}
-    assert resolve(CONFIG, "letor", nothing).datasets == ["ohsumed", "web"]
+    names = ["ohsumed", ["np2004", "np2004_30"]]
+    assert resolved(names, "ohsumed", "np2004", "np2004_30").roles == {"ohsumed": "ohsumed", "np2004": "np2004"}
+    assert resolved(names, "ohsumed", "np2004_30").roles == {"ohsumed": "ohsumed", "np2004": "np2004_30"}
     assert alternatives(CONFIG["papers"]["letor"]) == {"medical": ["ohsumed"], "web": ["mq2007", "web"]}
 
 
-def test_data_sets_in_a_list_are_their_own_roles():
+def test_where_nothing_is_at_hand_all_is_simulated():
+    protocol = resolve(CONFIG, "letor", nothing)
+    # OHSUMED is simulated itself. Of the other two, the one that was made for this is.
+    assert protocol.roles == {"medical": "ohsumed", "web": "web"}
+    assert protocol.simulated == ["ohsumed", "web"]
+    assert not protocol.missing
     assert resolve(CONFIG, "burges", nothing).roles == {"mq2007": "mq2007"}
 
 
+def test_where_something_is_at_hand_the_rest_is_left_out():
+    protocol = resolved({"medical": "ohsumed", "web": ["mq2007", "web"]}, "ohsumed")
+    assert protocol.roles == {"medical": "ohsumed"}
+    assert protocol.missing == {"web": "mq2007"}
+    assert protocol.simulated == []
+    assert resolved(["ohsumed", ["np2004", "np2004_30"]], "ohsumed").missing == {"np2004": "np2004"}
+
+
+def test_data_that_was_never_published_is_simulated_whatever_else_is_at_hand():
+    protocol = resolved({"medical": "ohsumed", "clicks": "aol"}, "ohsumed")
+    assert protocol.roles == {"medical": "ohsumed", "clicks": "aol"}
+    assert protocol.simulated == ["aol"]
+
+
+def test_what_is_missing_is_simulated_where_the_config_asks_for_it():
+    protocol = resolved(["ohsumed", "np2004", "mq2007"], "ohsumed", on_missing="simulate")
+    assert protocol.datasets == ["ohsumed", "np2004", "mq2007"]
+    assert protocol.simulated == ["np2004", "mq2007"]
+
+
+def test_where_missing_data_is_a_failure_it_is_asked_for():
+    protocol = resolved(["ohsumed", "np2004"], "ohsumed", on_missing="fail")
+    assert protocol.datasets == ["ohsumed", "np2004"]
+    assert not protocol.missing
+
+
 def test_a_data_set_in_two_roles_is_run_once():
-    paper = {**CONFIG["papers"]["letor"], "datasets": {"first": "mq2007", "other": "web", "again": "mq2007"}}
-    assert resolve({**CONFIG, "papers": {"p": paper}}, "p", nothing).datasets == ["mq2007", "web"]
+    datasets = {"first": "mq2007", "other": "ohsumed", "again": "mq2007"}
+    assert resolved(datasets, "mq2007", "ohsumed").datasets == ["mq2007", "ohsumed"]
 
 
-def test_at_hand_is_what_is_found_or_can_be_downloaded_unless_all_is_simulated():
-    assert at_hand(CONFIG, "ohsumed", everything)
-    assert not at_hand(CONFIG, "ohsumed", nothing)
-    assert at_hand(CONFIG, "mslr", nothing)
-    simulated = {**CONFIG, "always_simulate": True}
-    assert not any(at_hand(simulated, name, everything) for name in CONFIG["datasets"])
-    paper = {**CONFIG["papers"]["letor"], "datasets": {"web": ["mq2007", "mslr", "web"]}}
-    assert resolve({**CONFIG, "papers": {"p": paper}}, "p", nothing).roles == {"web": "mslr"}
+TABLES = {
+    "data": {"title": "Data"},
+    "comparison": {"title": "All methods", "for_each_dataset": True},
+    "clicks": {"title": "Clicks", "role": "clicks", "kind": "special"},
+}
+
+
+def test_a_table_for_each_data_set_has_the_name_of_its_role():
+    made = outputs(TABLES, resolved(["ohsumed", "mq2007"], "ohsumed", "mq2007"), of_missing=True)
+    assert list(made) == ["data", "ohsumed", "mq2007"]
+    assert made["ohsumed"].entry == {
+        "kind": "comparison", "title": "All methods", "for_each_dataset": True, "role": "ohsumed"
+    }  # fmt: skip
+    assert made["data"].entry["kind"] == "data"
+
+
+def test_a_missing_data_set_has_a_table_that_says_so_and_no_figure():
+    protocol = resolved(["ohsumed", "mq2007"], "ohsumed")
+    assert list(outputs(TABLES, protocol, of_missing=True)) == ["data", "ohsumed", "mq2007"]
+    assert list(outputs(TABLES, protocol, of_missing=False)) == ["data", "ohsumed"]
+
+
+def test_simulated_data_stands_in_tables_of_its_own():
+    protocol = resolved(["ohsumed", "mq2007"], "ohsumed", on_missing="simulate")
+    made = outputs(TABLES, protocol, of_missing=True)
+    assert {name: output.protocol.datasets for name, output in made.items()} == {
+        "data": ["ohsumed"],
+        "ohsumed": ["ohsumed"],
+        "data_simulated": ["mq2007"],
+        "mq2007": ["mq2007"],
+    }
+    assert made["data_simulated"].entry == {"kind": "data", "title": "Data (SIMULATED data)"}
+
+
+def test_a_table_of_a_role_that_is_always_simulated_keeps_its_name():
+    datasets = {"medical": "ohsumed", "clicks": "aol"}
+    tables = {"data": TABLES["data"], "clicks": TABLES["clicks"]}
+    made = outputs(tables, resolved(datasets, "ohsumed"), of_missing=True)
+    assert {name: output.protocol.datasets for name, output in made.items()} == {
+        "data": ["ohsumed"],
+        "data_simulated": ["aol"],
+        "clicks": ["aol"],
+    }
+    assert made["clicks"].entry["kind"] == "special"
+
+
+def test_a_table_of_real_data_only_is_not_made_of_simulated_data():
+    tables = {"fit": {"title": "Fit", "real_only": True}}
+    assert list(outputs(tables, resolved(["ohsumed", "mq2007"], "ohsumed"), of_missing=True)) == ["fit"]
+    assert not outputs(tables, resolved(["ohsumed", "mq2007"]), of_missing=True)
+    mixed = resolved(["ohsumed", "mq2007"], "ohsumed", on_missing="simulate")
+    assert outputs(tables, mixed, of_missing=True)["fit"].protocol.datasets == ["ohsumed"]
+
+
+def test_two_tables_of_one_name_are_refused():
+    with pytest.raises(ReplirankError, match="would be called 'data'"):
+        outputs(TABLES, resolved({"data": "ohsumed"}, "ohsumed"), of_missing=True)
 
 
 def test_a_papers_own_convention_stands_before_the_data_sets():
@@ -115,7 +205,7 @@ def files(tmp_path):
 def read(files, titles=None):
     entry = {**CONFIG["papers"]["letor"], "datasets": {"medical": "ohsumed"}}
     protocol = resolve({**CONFIG, "papers": {"letor": entry}}, "letor", everything)
-    return Evidence.read(files, protocol=protocol, titles=titles or {}, seed=1, flips=100)
+    return Evidence.read(files, protocol=protocol, titles=titles or {}, missing={}, seed=1, flips=100)
 
 
 def test_evidence_means_are_over_queries_then_folds(files):

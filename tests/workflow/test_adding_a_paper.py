@@ -37,7 +37,8 @@ def test_following_the_page_adds_a_paper_and_changes_no_other(tmp_path):
 
     folder = project / "results/tables/pairs2099"
     table1 = pd.read_csv(folder / "table1.csv")
-    assert table1.columns.tolist() == ["data", "method", "NDCG@1", "NDCG@2", "NDCG@3"]  # nothing printed: simulated
+    shown = [f"NDCG@{k}{end}" for k in (1, 2, 3) for end in ("", " \N{PLUS-MINUS SIGN}")]
+    assert table1.columns.tolist() == ["data", "method", *shown]  # nothing printed: simulated
     assert table1["method"].tolist() == ["Regression", "RankSVM"]
     # The counts are those of the tidy frame.
     metrics = pd.read_parquet(project / "results/metrics.parquet").query("paper == 'pairs2099' and split == 'test'")

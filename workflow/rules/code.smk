@@ -8,7 +8,7 @@ from replirank.pipeline.provenance import current_commit, package_versions
 def code_behind(targets):
     """The fingerprint of the code that made each of these files, and each file that they are made from.
 
-    It is the parameter `code` of the rule that makes the file; a rule without one (`metrics`) only joins files.
+    It is the parameter `code` of the rule that makes the file; a rule without one (`fetch`) computes nothing.
     """
     codes, pending, seen = {}, list(targets), set()
     while pending:

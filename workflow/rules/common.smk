@@ -1,6 +1,8 @@
 # What the rules share: where things are, and what the config means. No work is done here.
 
+import functools
 import itertools
+import json
 import sys
 from pathlib import Path
 
@@ -12,11 +14,13 @@ ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "src"))
 
 from replirank import methods
-from replirank.data.find import Catalogue, find_source, homes
-from replirank.data.specs import SPECS
+from replirank.data.sources import read_sources
+from replirank.data.specs import SPECS, own_spec
+from replirank.data.stock import Stock
 from replirank.errors import ReplirankError
 from replirank.pipeline.jobs import release_stale_locks, set_environment
-from replirank.reporting.protocol import alternatives, check_metric_names, resolve
+from replirank.reporting import protocol
+from replirank.reporting.protocol import alternatives, check_metric_names, convention_of
 from replirank.pipeline.fingerprint import fingerprint
 
 set_environment(ROOT)
@@ -50,7 +54,9 @@ def check_names(kind, used, known, remedy):
 
 
 ALL_METHODS = {*methods.ids(), *METHOD_RULES}
-check_names("data set", config["datasets"], SPECS, "see src/replirank/data/specs.py")
+OWN = {name: own_spec(name, entry, ROOT) for name, entry in config["datasets"].items() if "path" in entry}
+DATASETS = {**SPECS, **OWN}
+check_names("data set", config["datasets"], DATASETS, "give a data set of your own a path, see docs/your-own-data.md")
 check_names("method", config["methods"], ALL_METHODS, "see docs/adding-a-method.md")
 check_names("paper", config["papers"], PAPERS, "see src/replirank/papers")
 check_metric_names(config, PAPERS)
@@ -63,35 +69,98 @@ for method in METHOD_RULES:
     if method in config["methods"] and "title" not in config["methods"][method]:
         raise ReplirankError(f"method {method!r} has no title", path="config.yaml", remedy="give it one under methods")
 
-_catalogue = Catalogue()
-_homes = [] if config["always_simulate"] else homes(root=ROOT)
+STOCK = Stock(DATASETS, read_sources(ROOT / config["sources"]), ROOT, look=not config["always_simulate"])
+FETCHED = "results/data/fetched.json"
+
+
+def to_fetch():
+    """The data sets of the papers to run that are not on this machine, where a public copy is known."""
+    if config["always_simulate"] or not config["fetch"]:
+        return []
+    wanted = []
+    for paper in config["run"]:
+        for names in alternatives(config["papers"][paper]).values():
+            wanted += itertools.takewhile(lambda name: not STOCK.source(name), names)
+    return [name for name in dict.fromkeys(map(STOCK.files_of, wanted)) if STOCK.public_copy(name)]
+
+
+def tried_before():
+    """The data sets that the last run tried to fetch."""
+    return json.loads(Path(FETCHED).read_text()) if Path(FETCHED).exists() else {}
+
+
+TO_FETCH = to_fetch()
+# What could not be fetched the last time is tried again. A dry run takes it for missing, else it could not say what
+# else is to be done. (workflow.dryrun is not set yet when this is read.)
+if TO_FETCH and workflow.is_main_process:
+    if not workflow.output_settings.dryrun:
+        Path(FETCHED).unlink(missing_ok=True)
+    elif set(TO_FETCH) <= tried_before().keys():
+        again = "\n".join(f"  {STOCK.plan(name)}" for name in TO_FETCH)
+        logger.info(f"These could not be fetched the last time. A run tries again:\n{again}")
+        TO_FETCH = []
+
+
+def wait_for_fetch():
+    """What is at hand is known when the checkpoint is past."""
+    if TO_FETCH:
+        checkpoints.fetch.get()  # raises an exception, which Snakemake waits for, until then
+        look_again_once()
+
+
+@functools.cache
+def look_again_once():
+    STOCK.look_again()
 
 
 def source_of(dataset):
-    """The folder or archive that holds this data set, as the job's input: when it changes, so does what follows."""
-    spec = SPECS[dataset]
-    found = None if spec.made else find_source(spec.names, _homes, spec.bundles, catalogue=_catalogue)
-    return [] if found is None else [str(found)]
+    """The folder, archive or file that holds this data set, as the job's input: when it changes, so does what follows."""
+    if STOCK.files_of(dataset) in TO_FETCH:
+        wait_for_fetch()
+    source = STOCK.source(dataset)
+    return [] if source is None else [str(source)]
 
 
-PROTOCOLS = {paper: resolve(config, paper, lambda name: bool(source_of(name))) for paper in config["papers"]}
-RUN_DATASETS = list(dict.fromkeys(dataset for paper in config["run"] for dataset in PROTOCOLS[paper].datasets))
+class Protocols(dict):
+    """Of each paper, worked out when it is first asked for: the data may have to be fetched before."""
+
+    def __missing__(self, paper):
+        wait_for_fetch()
+        self[paper] = protocol.resolve(config, paper, lambda name: STOCK.source(name) is not None)
+        return self[paper]
+
+
+PROTOCOLS = Protocols()
+
+
+def run_datasets():
+    return list(dict.fromkeys(dataset for paper in config["run"] for dataset in PROTOCOLS[paper].datasets))
 
 
 def by_size(least, per_mb):
     """A resource of a job on one data set: what a full run took, and some, with the size of the features in MB."""
 
     def amount(wildcards):
-        spec = SPECS[wildcards.dataset]
-        return round(least + per_mb * (spec.documents or 100_000) * spec.features * 4 / 1e6)
+        spec = DATASETS[wildcards.dataset]
+        return round(least + per_mb * (spec.documents or 100_000) * (spec.features or 100) * 4 / 1e6)
 
     return amount
 
 
 def outputs_of(paper, part):
-    """The paper's tables or figures that can be made: not those whose role has no data set."""
-    entries = PAPERS[paper].get(part, {}).items()
-    return [name for name, entry in entries if entry.get("role") in (None, *PROTOCOLS[paper].roles)]
+    """The paper's tables or figures by name: what each is, and of which data sets."""
+    return protocol.outputs(PAPERS[paper].get(part, {}), PROTOCOLS[paper], of_missing=part == "tables")
+
+
+def is_missing(output):
+    """Is this the table of a data set that is not at hand?"""
+    return output.entry.get("role") in output.protocol.missing
+
+
+def how_to_get(wildcards, part):
+    """Of the data sets that this table or figure is without: title and remedy."""
+    missing = outputs_of(wildcards.paper, part)[wildcards.name].protocol.missing
+    return {role: {"title": DATASETS[name].title, "remedy": STOCK.remedy(name)} for role, name in missing.items()}
 
 
 def paper_outputs():
@@ -106,13 +175,21 @@ def paper_outputs():
     return outputs
 
 
-def kept_by_training(paper, output):
-    """The files that training keeps under this name (choices, history), of all methods on all data sets.
+def figure_titles():
+    return {
+        f"figures/{paper}/{name}.png": output.entry["title"]
+        for paper in config["run"]
+        for name, output in outputs_of(paper, "figures").items()
+    }
+
+
+def kept_by_training(paper, datasets, output):
+    """The files that training keeps under this name (choices, history), of all methods on these data sets.
 
     A method's own rule, which has the method's name, may have such an output or not.
     """
-    protocol, files = PROTOCOLS[paper], []
-    for dataset, method in itertools.product(protocol.datasets, protocol.methods):
+    files = []
+    for dataset, method in itertools.product(datasets, config["papers"][paper]["methods"]):
         trained_by = getattr(rules, method if method in METHOD_RULES else "train")
         if pattern := trained_by.output.get(output):
             files += expand(pattern, paper=paper, dataset=dataset, method=method)
@@ -121,7 +198,7 @@ def kept_by_training(paper, output):
 
 def titles_of(paper):
     """The titles that config.yaml gives to the paper's methods."""
-    settings = {method: config["methods"][method] for method in PROTOCOLS[paper].methods}
+    settings = {method: config["methods"][method] for method in config["papers"][paper]["methods"]}
     return {method: setting["title"] for method, setting in settings.items() if "title" in setting}
 
 
@@ -129,26 +206,30 @@ def evidence(part):
     """What a paper's tables or figures are made from."""
 
     def files(wildcards):
-        paper, protocol = wildcards.paper, PROTOCOLS[wildcards.paper]
-        stated = {"paper": str(ROOT / f"src/replirank/papers/{paper}/paper.yaml")}
-        entry = PAPERS[paper][part][wildcards.name]
+        paper, room = wildcards.paper, ROOT / f"src/replirank/papers/{wildcards.paper}"
+        output = outputs_of(paper, part)[wildcards.name]
+        sheets = [str(room / sheet["file"]) for sheet in PAPERS[paper].get("sheets", [])]
+        stated = {"paper": str(room / "paper.yaml"), "sheets": sheets}
+        if is_missing(output):
+            return stated
+        entry, datasets = output.entry, output.protocol.datasets
         if "needs" in entry:
-            stated["needs"] = expand(entry["needs"], draw=range(1, protocol.draws + 1))
+            stated["needs"] = expand(entry["needs"], draw=range(1, output.protocol.draws + 1))
             if not entry.get("and_results"):
                 return stated
         return {
             **stated,
             "metrics": f"results/metrics/{paper}.parquet",
-            "cards": expand("results/data/{dataset}/card.json", dataset=protocol.datasets),
-            "choices": kept_by_training(paper, "choices"),
-            "history": kept_by_training(paper, "history"),
+            "cards": expand("results/data/{dataset}/card.json", dataset=datasets),
+            "choices": kept_by_training(paper, datasets, "choices"),
+            "history": kept_by_training(paper, datasets, "history"),
         }
 
     return files
 
 
 wildcard_constraints:
-    dataset="|".join(SPECS),
+    dataset="|".join(DATASETS),
     method=r"[a-z0-9_]+",
     paper="|".join(PAPERS),
     name=r"[a-z0-9_]+",

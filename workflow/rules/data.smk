@@ -1,4 +1,30 @@
-# Find, download or simulate a data set; check it; write arrays and the data card.
+# Fetch what is missing; find or simulate a data set; check it; write arrays and the data card.
+
+
+# One job for all data sets, so that a missing network is noticed once. After it Snakemake works out what can be run.
+checkpoint fetch:
+    input:
+        sources=str(ROOT / config["sources"]),
+    output:
+        fetched=FETCHED,
+    log:
+        "results/logs/fetch.log",
+    benchmark:
+        "results/benchmarks/fetch.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=240,
+    params:
+        datasets=TO_FETCH,
+        plan="\n".join(f"  {STOCK.plan(name)}" for name in TO_FETCH),
+        root=lambda wildcards: str(ROOT),  # a folder to write to, not a prefix of the sources
+    message:
+        "Fetching data sets that are not on this machine:\n{params.plan}"
+    script:
+        "../scripts/fetch.py"
 
 
 rule prepare:
@@ -20,9 +46,8 @@ rule prepare:
     params:
         code=fingerprint("replirank.data.prepare"),
         settings=lambda wildcards: config["datasets"][wildcards.dataset],
+        root=str(ROOT),
         on_missing=config["on_missing"],
-        always_simulate=config["always_simulate"],
-        downloads=str(ROOT / "data"),
         seed=config["seed"],
     script:
         "../scripts/prepare.py"
@@ -50,7 +75,9 @@ rule letor_text:
         "../scripts/letor_text.py"
 
 
-# All data sets of config.yaml, whether or not anything is trained on them: `snakemake data`.
+# All data sets of config.yaml that are at hand, whether or not anything is trained on them: `snakemake data`.
 rule data:
     input:
-        expand("results/data/{dataset}/card.json", dataset=config["datasets"]),
+        lambda wildcards: expand(
+            "results/data/{dataset}/card.json", dataset=[name for name in config["datasets"] if source_of(name)]
+        ),

@@ -6,7 +6,8 @@ rule evaluate:
         arrays="results/data/{dataset}/arrays.npz",
         card="results/data/{dataset}/card.json",
         scores=lambda wildcards: expand(
-            "results/scores/{{paper}}/{{dataset}}/{method}.parquet", method=PROTOCOLS[wildcards.paper].methods
+            "results/scores/{{paper}}/{{dataset}}/{method}.parquet",
+            method=config["papers"][wildcards.paper]["methods"],
         ),
     output:
         metrics="results/metrics/{paper}/{dataset}.parquet",
@@ -43,6 +44,8 @@ rule paper_metrics:
     resources:
         mem_mb=2000,
         runtime=10,
+    params:
+        code=fingerprint("replirank.evaluation.per_dataset"),
     script:
         "../scripts/metrics.py"
 
@@ -62,5 +65,7 @@ rule metrics:
     resources:
         mem_mb=4000,
         runtime=10,
+    params:
+        code=fingerprint("replirank.evaluation.per_dataset"),
     script:
         "../scripts/metrics.py"

@@ -24,7 +24,9 @@ rule table:
         code=lambda wildcards: fingerprint(
             f"replirank.papers.{wildcards.paper}.tables", "replirank.papers.common.tables"
         ),
-        protocol=lambda wildcards: vars(PROTOCOLS[wildcards.paper]),
+        entry=lambda wildcards: outputs_of(wildcards.paper, "tables")[wildcards.name].entry,
+        protocol=lambda wildcards: vars(outputs_of(wildcards.paper, "tables")[wildcards.name].protocol),
+        missing=lambda wildcards: how_to_get(wildcards, "tables"),
         titles=lambda wildcards: titles_of(wildcards.paper),
         seed=config["seed"],
         flips=config["flips"],
@@ -53,7 +55,9 @@ rule figure:
         code=lambda wildcards: fingerprint(
             f"replirank.papers.{wildcards.paper}.figures", "replirank.papers.common.figures"
         ),
-        protocol=lambda wildcards: vars(PROTOCOLS[wildcards.paper]),
+        entry=lambda wildcards: outputs_of(wildcards.paper, "figures")[wildcards.name].entry,
+        protocol=lambda wildcards: vars(outputs_of(wildcards.paper, "figures")[wildcards.name].protocol),
+        missing=lambda wildcards: how_to_get(wildcards, "figures"),
         titles=lambda wildcards: titles_of(wildcards.paper),
         seed=config["seed"],
         flips=config["flips"],

@@ -3,10 +3,10 @@
 
 rule provenance:
     input:
-        cards=expand("results/data/{dataset}/card.json", dataset=RUN_DATASETS),
+        cards=lambda wildcards: expand("results/data/{dataset}/card.json", dataset=run_datasets()),
         # It names the code of these, so it is written when they are there.
         metrics="results/metrics.parquet",
-        outputs=paper_outputs(),
+        outputs=lambda wildcards: paper_outputs(),
     output:
         json="results/provenance.json",
     log:
@@ -31,7 +31,7 @@ rule provenance:
 
 rule report:
     input:
-        outputs=paper_outputs(),
+        outputs=lambda wildcards: paper_outputs(),
         provenance="results/provenance.json",
         papers=[str(ROOT / f"src/replirank/papers/{paper}/paper.yaml") for paper in config["run"]],
         # The fingerprint below covers Python only.
@@ -50,5 +50,6 @@ rule report:
         runtime=10,
     params:
         code=fingerprint("replirank.reporting.page"),
+        figures=lambda wildcards: figure_titles(),
     script:
         "../scripts/report.py"

@@ -25,9 +25,9 @@ rule train:
     params:
         code=lambda wildcards: fingerprint("replirank.training", f"replirank.methods.{wildcards.method}"),
         grid=lambda wildcards: config["methods"][wildcards.method]["grid"],
-        convention=lambda wildcards: PROTOCOLS[wildcards.paper].conventions[wildcards.dataset],
-        select_by=lambda wildcards: PROTOCOLS[wildcards.paper].select_by,
-        splits=lambda wildcards: PROTOCOLS[wildcards.paper].splits,
+        convention=lambda wildcards: convention_of(config, wildcards.paper, wildcards.dataset),
+        select_by=lambda wildcards: config["papers"][wildcards.paper]["select_by"],
+        splits=lambda wildcards: config["papers"][wildcards.paper]["splits"],
         seed=config["seed"],
     script:
         "../scripts/train.py"

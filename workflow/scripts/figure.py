@@ -4,19 +4,11 @@ from replirank import papers
 from replirank.atomic import atomic_write
 from replirank.pipeline.jobs import job
 from replirank.reporting.evidence import Evidence
-from replirank.reporting.protocol import Protocol
 
-paper, name, params = snakemake.wildcards.paper, snakemake.wildcards.name, snakemake.params
+paper, name, entry = snakemake.wildcards.paper, snakemake.wildcards.name, snakemake.params.entry
 with job(f"figure {paper}/{name}", snakemake.log[0]):
-    evidence = Evidence.read(
-        dict(snakemake.input.items()),
-        protocol=Protocol(**params.protocol),
-        titles=params.titles,
-        seed=params.seed,
-        flips=params.flips,
-    )
-    entry = evidence.paper["figures"][name]
-    figure = papers.maker(paper, "figures", entry.get("kind", name))(entry, evidence)
+    evidence = Evidence.of_rule(snakemake.input, snakemake.params)
+    figure = papers.maker(paper, "figures", entry["kind"])(entry, evidence)
     figure.suptitle(entry["title"])
     with atomic_write(snakemake.output.pdf) as temporary:
         # Without a date, so that the same results give the same file.

@@ -14,7 +14,7 @@ with job("report", snakemake.log[0]):
     html = page(
         papers={Path(path).parent.name: yaml.safe_load(Path(path).read_text()) for path in snakemake.input.papers},
         tables=[path for path in outputs if path.suffix == ".json"],
-        figures=[path for path in outputs if path.suffix == ".png"],
+        figures={Path(path): title for path, title in snakemake.params.figures.items()},
         provenance=json.loads(Path(snakemake.input.provenance).read_text()),
     )
     write_text(snakemake.output.html, html)

@@ -186,6 +186,7 @@ def _refuse(
 ) -> None:
     """Remove what arrived and is not the data set. An error if there are no more copies to try."""
     shutil.rmtree(staged)
+    _remove_if_empty(staged.parent)
     origins = " and ".join(dict.fromkeys(file.origin for file in used.values()))
     what = f"what arrived from {origins} is not {source.id}: {error.what}"
     if not more:
@@ -204,9 +205,13 @@ def _publish(staged: Path, folder: Path, names: Mapping[str, object]) -> Path:
         raise ReplirankError(
             f"the files cannot be put there: {error}", path=folder, remedy="see that the folder can be written"
         ) from error
-    with suppress(OSError):  # other data sets may have files in it
-        staged.parent.rmdir()
+    _remove_if_empty(staged.parent)
     return folder
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):  # other data sets may have files in it
+        folder.rmdir()
 
 
 def _by_hand(source: Source, folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""From whatever is at hand to a checked data set: found, else downloaded, else simulated; and its data card."""
+"""From whatever is at hand to a checked data set: found, or else simulated; and its data card."""
 
 from __future__ import annotations
 
@@ -12,21 +12,14 @@ import numpy as np
 
 from replirank.data import letor_text
 from replirank.data.arrays import Dataset, Fold, RankingData, join_ids
-from replirank.data.download import download
 from replirank.data.folds import rotated, rotation
 from replirank.data.layouts import Layout, find_layout, is_single_file
-from replirank.data.normalize import normalize_by_query
+from replirank.data.normalize import is_normalized_by_query, normalize_by_query
 from replirank.data.specs import Spec
 from replirank.data.unpack import unpack
 from replirank.errors import ReplirankError
 
 Origin = Literal["real", "rebuilt", "artificial", "simulated"]
-
-
-class Address(NamedTuple):
-    url: str
-    sha256: str
-    file: str  # the name to keep it under
 
 
 class Prepared(NamedTuple):
@@ -38,25 +31,26 @@ def prepare(
     spec: Spec,
     *,
     source: Path | None,
-    downloads: Path,
-    addresses: Sequence[Address] = (),
-    on_missing: Literal["simulate", "fail"] = "simulate",
+    on_missing: Literal["skip", "simulate", "fail"] = "skip",
     size: Mapping[str, Any] | None = None,
     seed: int = 0,
     report: Callable[[str], None] = print,
 ) -> Prepared:
     """The data set of this spec.
 
-    `source` is the folder or archive that was found, if any. `downloads` is where an archive is kept that had to be
-    fetched. `size` (queries, documents) is that of a simulated set.
+    `source` is the folder, archive or file that was found, if any. `size` (queries, documents) is that of a simulated
+    set. Whether a missing set is asked for at all is decided before: here it is simulated, unless on_missing is "fail".
     """
-    if source is None and not spec.made:
-        source = _fetch(spec, addresses, downloads, report)
     origin: Origin
+    scaled = False
     if source is not None:
-        dataset, origin = read_source(spec, source, report)
-    elif spec.made or on_missing == "simulate":
-        if not size:
+        dataset, origin = read_source(spec, source, report, normalize=spec.normalize)
+        scaled = spec.normalize or (spec.normalized and not is_normalized_by_query(dataset.data))
+        if scaled and not spec.normalize:
+            report(f"{spec.title}: this copy is not scaled by query as it should be: scaling it")
+            dataset, origin = read_source(spec, source, report, normalize=True)
+    elif spec.made or on_missing != "fail":
+        if not size or spec.stand_in is None:
             raise ReplirankError(
                 f"{spec.title} is to be simulated, but no size is set",
                 remedy=f"set datasets: {spec.id}: simulate: in config.yaml",
@@ -70,34 +64,7 @@ def prepare(
             remedy=f"put its folder or archive ({', '.join(spec.names)}) into data/ or $LETOR_HOME",
         )
     check(spec, dataset, counts=origin in ("real", "rebuilt"), source=source)
-    return Prepared(dataset, card(spec, dataset, origin, source))
-
-
-def _fetch(spec: Spec, addresses: Sequence[Address], downloads: Path, report: Callable[[str], None]) -> Path | None:
-    """Try each address in turn; a network that cannot be reached is a reason to simulate, and is reported."""
-    for address in addresses:
-        report(f"{spec.title}: downloading {address.url}")
-        downloads.mkdir(parents=True, exist_ok=True)
-        try:
-            return download(
-                address.url, downloads / address.file, sha256=address.sha256, retries=2, progress=_every_tenth(report)
-            )
-        except ReplirankError as error:
-            report(f"{spec.title}: {error}")
-    return None
-
-
-def _every_tenth(report: Callable[[str], None]) -> Callable[[int, int | None], None]:
-    said = 0
-
-    def progress(done: int, total: int | None) -> None:
-        nonlocal said
-        tenth = 10 * done // total if total else done >> 27
-        if tenth > said:
-            said = tenth
-            report(f"  {done / 1e6:,.0f} MB" + (f" of {total / 1e6:,.0f}" if total else ""))
-
-    return progress
+    return Prepared(dataset, card(spec, dataset, origin, source, scaled=scaled))
 
 
 def read_source(
@@ -117,9 +84,9 @@ def read_source(
                 raise ReplirankError(error.what, path=name, remedy=error.remedy) from error
             dataset = read_layout(spec, layout, archive=(folder, source), normalize=normalize)
     ids = dataset.data.document_ids
-    # The copies of MQ2007 that were put together again mark the documents whose names could not be recovered.
-    placeholders = ids is not None and np.any(np.char.startswith(ids, "NA-"))
-    return dataset, "rebuilt" if spec.rebuilt or placeholders else "real"
+    # Copies that were put together again have lost names of documents: some (MQ2007, which marks them) or all (TD2003).
+    lost = spec.named if ids is None else bool(np.any(np.char.startswith(ids, "NA-")))
+    return dataset, "rebuilt" if lost else "real"
 
 
 def _member(path: Path, archive: tuple[Path, Path] | None) -> str:
@@ -140,14 +107,15 @@ def read_layout(
         folds = _cut(spec, collected.read(layout.whole), _member(layout.whole, archive))
     elif layout.parts:
         parts = [collected.read(path) for path in layout.parts]
-        # Parts of another number are no folds: cut the queries anew.
-        folds = rotated(parts) if len(parts) == spec.folds else rotation(sum(map(len, parts)), spec.folds)
+        folds = rotation(sum(map(len, parts)), spec.folds) if spec.folds and spec.cut_anew else rotated(parts)
     else:
         folds = [
             Fold(*(collected.read(path) if path else np.array([], dtype=np.int64) for path in files))
             for files in layout.folds
         ]
-        if len(folds) == 1 and spec.folds > 1 and spec.part_queries:
+        if spec.folds and spec.cut_anew:
+            folds = rotation(len(collected.seen), spec.folds)
+        elif len(folds) == 1 and spec.part_queries:
             folds = _all_folds(spec, folds[0], _member(layout.folder, archive))
     return Dataset(collected.data(), tuple(folds))
 
@@ -160,7 +128,7 @@ def _cut(spec: Spec, queries: np.ndarray, name: str) -> Sequence[Fold]:
             path=name,
             remedy="fetch the data set's own files, or give this one a name of its own as a data set of yours",
         )
-    return rotation(len(queries), spec.folds)
+    return rotation(len(queries), spec.cut_into)
 
 
 def _all_folds(spec: Spec, first: Fold, name: str) -> Sequence[Fold]:
@@ -269,7 +237,7 @@ def check(spec: Spec, dataset: Dataset, *, counts: bool, source: Path | None = N
         return ReplirankError(f"{spec.title}: {what}", path=source, remedy=remedy)
 
     data, folds = dataset.data, dataset.folds
-    if len(folds) != spec.folds:
+    if spec.folds is not None and len(folds) != spec.folds:
         raise refuse(f"{len(folds)} folds, expected {spec.folds}")
     for number, fold in enumerate(folds, 1):
         positions = np.concatenate(fold)
@@ -294,27 +262,32 @@ def check(spec: Spec, dataset: Dataset, *, counts: bool, source: Path | None = N
     ):
         if expected is not None and expected != found:
             raise refuse(f"{found} {what}, expected {expected}")
-    if spec.levels is None:
+    if spec.strict:
         for query, rows in zip(data.query_ids, data, strict=True):
             if len(np.unique(data.labels[rows])) < rows.stop - rows.start:
                 raise refuse(f"query {query} has equal labels, where a strict order was expected")
 
 
-def card(spec: Spec, dataset: Dataset, origin: Origin, source: Path | None) -> dict[str, Any]:
-    """What a reader wants to know of the data behind a table."""
+def _note(spec: Spec, origin: Origin, scaled: bool) -> str:
+    """What is true of the real set is not said of its stand-in."""
+    notes = [spec.note] if spec.note and (spec.made or origin != "simulated") else []
+    return "; ".join([*notes, *(["each feature of a query was scaled to 0..1 here"] if scaled else [])])
+
+
+def card(spec: Spec, dataset: Dataset, origin: Origin, source: Path | None, *, scaled: bool = False) -> dict[str, Any]:
+    """What a reader wants to know of the data behind a table. `scaled`: its features were scaled by query here."""
     data = dataset.data
     checksum = data.checksum()
     lengths = data.lengths
     levels, counts = np.unique(data.labels, return_counts=True)
     # Strict orders have as many labels as documents: there is nothing to count.
-    labels = {f"{level:g}": int(count) for level, count in zip(levels, counts, strict=True) if spec.levels}
+    labels = {f"{level:g}": int(count) for level, count in zip(levels, counts, strict=True) if not spec.strict}
     highest = np.maximum.reduceat(data.labels, data.offsets[:-1])
     return {
         "id": spec.id,
         "title": spec.title,
         "origin": origin,
-        # What is true of the real set is not said of its stand-in.
-        "note": spec.note if spec.made or origin != "simulated" else "",
+        "note": _note(spec, origin, scaled),
         "source": None if source is None else str(source),
         "checksum": checksum,
         "original_bytes": spec.checksum is not None and checksum == spec.checksum,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -20,39 +21,52 @@ class Spec:
 
     id: str
     title: str
-    features: int
-    levels: tuple[float, ...] | None  # the labels that may occur; None for strict orders
-    stand_in: Callable[..., Dataset]  # (queries, documents, seed) -> a simulated set of this shape
+    features: int | None  # None: any number
+    levels: tuple[float, ...] | None = None  # the labels that may occur; None: any
+    stand_in: Callable[..., Dataset] | None = None  # (queries, documents, seed) -> a simulated set of this shape
     names: tuple[str, ...] = ()  # of its folder or archive
     bundles: tuple[str, ...] = ()  # archives that may hold it among others
     columns: Mapping[str, int] = field(default_factory=dict)
-    folds: int = 5
+    folds: int | None = 5  # None: as many as its files have
     queries: int | None = None
     documents: int | None = None
     labels: Mapping[int, int] | None = None
     checksum: str | None = None  # of the content (RankingData.checksum), where the original bytes were at hand
-    rebuilt: bool = False  # every copy of it is a reconstruction
+    named: bool = False  # its files name the documents: a copy without names is a reconstruction
+    normalized: bool = False  # its makers scaled each feature within each query; a copy that is not, is scaled here
     made: bool = False  # never published or artificial: there is nothing to look for
     artificial: bool = False  # the paper itself made it at random, and says how
     note: str = ""
+    strict: bool = False  # no two documents of a query have the same label
+    path: Path | None = None  # where config.yaml says that it is
+    files_of: str = ""  # the data set whose files hold it, where that is another one
+    normalize: bool = False  # scale each feature of a query to 0..1
+    cut_into: int = 5  # folds, where it is one file
+    cut_anew: bool = False  # its folds are cut here, whatever folds its files have
     keep: tuple[int, ...] = ()  # the columns of another set (from 0) that this set consists of; (): all
     features_in_files: int | None = None  # where some of them are not kept
     part_numbers: tuple[int, ...] = ()  # of the parts S1..Sn that a copy has, where it has not all
     part_queries: tuple[int, ...] = ()  # how many queries S1..S5 have each: so Fold1 alone gives all folds
 
 
-def some_columns(full: Spec, id: str, title: str, keep: tuple[int, ...], note: str) -> Spec:
-    """A set that consists of some columns of another."""
+def in_four_folds(full: Spec, id: str, title: str, note: str, keep: tuple[int, ...] = ()) -> Spec:
+    """The same queries in four folds, as frank2007 cut them; and, where `keep` is given, some of the columns."""
+    assert full.features is not None
+    assert full.stand_in is not None
+    stand_in, kept = full.stand_in, keep or tuple(range(full.features))
     return replace(
         full,
         id=id,
         title=title,
+        files_of=full.id,
+        folds=4,
+        cut_anew=True,
         keep=keep,
-        features=len(keep),
+        features=len(kept),
         features_in_files=full.features,
-        columns={name: keep.index(column) for name, column in full.columns.items() if column in keep},
-        stand_in=lambda **size: keep_columns(full.stand_in(**size), keep),
-        note=f"{full.note}; {note}",
+        columns={name: kept.index(column) for name, column in full.columns.items() if column in kept},
+        stand_in=lambda **size: keep_columns(stand_in(**size, folds=4), kept),
+        note=note,
     )
 
 
@@ -77,6 +91,8 @@ def _gov(
         queries=queries,
         documents=documents,
         labels=labels,
+        named=True,
+        normalized=True,
         part_queries=(queries // 5,) * 5,
     )
 
@@ -95,23 +111,15 @@ def _mslr(id: str, title: str, queries: int, documents: int) -> Spec:
     )
 
 
-TD2003_30 = Spec(
-    "td2003_30",
-    "TD2003-30",
-    features=64,
-    levels=(0, 1),
-    stand_in=partial(simulate.gov, 5.6, folds=4),
-    names=("TD2003-30",),
-    columns=columns.GOV,
-    folds=4,
-    queries=30,
-    documents=29_058,
-    labels={0: 28_889, 1: 169},
-    rebuilt=True,
-    note="30 of TD2003's 50 queries, in four folds as in frank2007",
-)
+TD2003 = _gov("td2003", "2003_td_dataset", 50, 49_058, 8, labels={0: 48_651, 1: 407})
 
-_MILLION_QUERY: dict[str, Any] = {"features": 46, "levels": (0, 1, 2), "columns": columns.LETOR4}
+_MILLION_QUERY: dict[str, Any] = {
+    "features": 46,
+    "levels": (0, 1, 2),
+    "columns": columns.LETOR4,
+    "named": True,
+    "normalized": True,
+}
 
 SPECS: Mapping[str, Spec] = MappingProxyType(
     {
@@ -135,22 +143,36 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
                 queries=106,
                 documents=16_140,
                 labels={0: 11_303, 1: 2_585, 2: 2_252},
+                named=True,
+                normalized=True,
                 part_queries=(21, 21, 21, 21, 22),
                 checksum="9a3e3b5204a521c2784e31a0389648c7153d1f594e724d1fa9e1d8eab0b31d9f",
             ),
-            _gov("td2003", "2003_td_dataset", 50, 49_058, 8, labels={0: 48_651, 1: 407}),
+            TD2003,
+            in_four_folds(
+                TD2003, "td2003_4", "TD2003 in 4 folds", "its 50 queries cut into four folds, as in frank2007"
+            ),
+            in_four_folds(
+                TD2003,
+                "td2003_4_14",
+                "TD2003 in 4 folds, 14 features",
+                "its 50 queries cut into four folds, as in frank2007; 14 of its 64 features, see Table 1",
+                keep=columns.FRANK_COLUMNS,
+            ),
             _gov("td2004", "2004_td_dataset", 75, 74_146, 15),
             _gov("hp2003", "2003_hp_dataset", 150, 147_606, 1),
             _gov("hp2004", "2004_hp_dataset", 75, 74_409, 1),
             _gov("np2003", "2003_np_dataset", 150, 148_657, 1),
             _gov("np2004", "2004_np_dataset", 75, 73_834, 1),
-            TD2003_30,
-            some_columns(
-                TD2003_30,
-                "td2003_30_14",
-                "TD2003-30, 14 features",
-                columns.FRANK_COLUMNS,
-                "14 of its 64 features, see Table 1",
+            replace(
+                _gov("np2004_30", "", 30, 29_181, 1, labels={0: 29_151, 1: 30}),
+                title="NP2004-30",
+                names=("NP2004-30",),
+                bundles=(),
+                part_numbers=(4, 5),
+                part_queries=(),
+                cut_anew=True,
+                note="30 of NP2004's 75 queries, its parts S4 and S5, cut into five folds here",
             ),
             Spec(
                 "mq2007",
@@ -193,7 +215,7 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
                 "mq2008_list",
                 "MQ2008-list",
                 features=46,
-                levels=None,
+                strict=True,
                 stand_in=simulate.strict_list,
                 names=("MQ2008-list",),
                 columns=columns.LETOR4,
@@ -247,6 +269,27 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
         )
     }
 )
+
+
+def own_spec(name: str, settings: Mapping[str, Any], root: Path) -> Spec:
+    """A data set that config.yaml gives a path to: one of a user's own, or a known one that lies elsewhere."""
+    path = root / Path(settings["path"]).expanduser()
+    if not path.exists():
+        raise ReplirankError(
+            f"data set {name!r}: there is no {path}", path="config.yaml", remedy=f"correct datasets: {name}: path:"
+        )
+    if name in SPECS:
+        return replace(SPECS[name], path=path)
+    return Spec(
+        name,
+        settings.get("title", name),
+        features=None,
+        path=path,
+        folds=None,
+        cut_into=settings["folds"],
+        normalize=settings["normalize"] == "query",
+        columns=columns.columns(**settings.get("columns", {})),
+    )
 
 
 def spec(name: str) -> Spec:

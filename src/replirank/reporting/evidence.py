@@ -15,6 +15,7 @@ from replirank.errors import ReplirankError
 from replirank.evaluation.per_dataset import numbers_again
 from replirank.metrics.per_query import fold_mean
 from replirank.reporting.protocol import Protocol
+from replirank.reporting.published import Published, published_values, read_sheets
 
 ORIGINS = {
     "real": "",
@@ -38,18 +39,30 @@ class Evidence:
     choices: Mapping[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)  # (dataset, method) -> folds
     history: Mapping[tuple[str, str], pd.DataFrame] = field(default_factory=dict)
     unsupported: Mapping[tuple[str, str], str] = field(default_factory=dict)  # (dataset, method) -> the reason
+    missing: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # role -> title, and how to get the data set
+    published: Sequence[Published] = ()
+    sheets: pd.DataFrame = field(default_factory=pd.DataFrame)  # published.read_sheets
     needs: Sequence[Path] = ()
 
     @classmethod
     def read(
-        cls, files: Mapping[str, Any], *, protocol: Protocol, titles: Mapping[str, str], seed: int, flips: int
+        cls,
+        files: Mapping[str, Any],
+        *,
+        protocol: Protocol,
+        titles: Mapping[str, str],
+        missing: Mapping[str, Mapping[str, str]],
+        seed: int,
+        flips: int,
     ) -> Evidence:
         """`files` are those of a rule's input: paper; needs, or metrics, cards, choices and history, or all.
 
         `titles` are config.yaml's, which stand before the methods' own.
         """
-        stated: dict[str, Any] = {"protocol": protocol, "seed": seed, "flips": flips}
-        stated["paper"] = yaml.safe_load(Path(files["paper"]).read_text())
+        stated: dict[str, Any] = {"protocol": protocol, "missing": missing, "seed": seed, "flips": flips}
+        stated["paper"] = paper = yaml.safe_load(Path(files["paper"]).read_text())
+        stated["sheets"] = sheets = read_sheets(paper, Path(files["paper"]).parent)
+        stated["published"] = published_values(paper, sheets)
         stated["needs"] = [Path(path) for path in files.get("needs", ())]
         if "metrics" not in files:
             return cls(**stated, titles=titles)
@@ -64,6 +77,18 @@ class Evidence:
             choices={run: choice["folds"] for run, choice in choices.items() if "unsupported" not in choice},
             history={run: frame for run, frame in histories.items() if len(frame)},
             unsupported={run: choice["unsupported"] for run, choice in choices.items() if "unsupported" in choice},
+        )
+
+    @classmethod
+    def of_rule(cls, files: Any, params: Any) -> Evidence:
+        """From the input and the parameters of Snakemake's rules for tables and figures."""
+        return cls.read(
+            dict(files.items()),
+            protocol=Protocol(**params.protocol),
+            titles=params.titles,
+            missing=params.missing,
+            seed=params.seed,
+            flips=params.flips,
         )
 
     @property
@@ -118,6 +143,10 @@ class Evidence:
         """The mean over queries, then over folds, for each method; NaN for one that does not support the data set."""
         means = fold_mean(self.rows(dataset, split), columns, ["method"])
         return means.loc[self.supported(dataset)].reindex(self.methods)
+
+    def missing_notes(self) -> list[str]:
+        """How to get the data sets that were left out."""
+        return [f"{missing['title']} is not at hand: {missing['remedy']}." for missing in self.missing.values()]
 
     def notes(self, datasets: Iterable[str]) -> list[str]:
         """What must stand under everything that is made from these data sets."""

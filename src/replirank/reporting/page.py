@@ -16,19 +16,18 @@ TEMPLATE = Path(__file__).with_name("page.html.jinja")
 def page(
     papers: Mapping[str, Mapping[str, Any]],
     tables: Iterable[Path],
-    figures: Iterable[Path],
+    figures: Mapping[Path, str],
     provenance: Mapping[str, Any],
 ) -> str:
     """The HTML of the page.
 
     `papers` maps each paper's name to what its paper.yaml says. `tables` (JSON, by tables.write_json) and `figures`
-    (PNG) are files in a folder of their paper's name.
+    (PNG, with their titles) are files in a folder of their paper's name.
     """
     sections = {name: {**paper, "tables": [], "figures": []} for name, paper in papers.items()}
     for path in tables:
         sections[path.parent.name]["tables"].append(json.loads(path.read_text(encoding="utf-8")))
-    for path in figures:
-        title = papers[path.parent.name]["figures"][path.stem]["title"]
+    for path, title in figures.items():
         png = base64.b64encode(path.read_bytes()).decode()
         sections[path.parent.name]["figures"].append({"title": title, "png": png})
     simulated = [name for name, data in provenance["data"].items() if data["origin"] == "simulated"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
+from replirank.data.specs import SPECS
+from replirank.errors import ReplirankError
 from replirank.metrics.conventions import convention
 from replirank.metrics.registry import parse
 
@@ -19,6 +21,8 @@ class Protocol:
     select_by: str  # the validation metric that chooses
     splits: Sequence[str]  # whose scores are kept and evaluated
     draws: int  # of what a paper draws at random, where it does
+    simulated: Sequence[str] = ()  # the data sets that are simulated
+    missing: Mapping[str, str] = field(default_factory=dict)  # role -> the data set that is not at hand and is left out
 
     @property
     def datasets(self) -> list[str]:
@@ -26,41 +30,114 @@ class Protocol:
         return list(dict.fromkeys(self.roles.values()))
 
 
-def resolve(config: Mapping[str, Any], paper: str, found: Callable[[str], bool]) -> Protocol:
-    """The paper's entry with one data set for each role. `found` says whether a data set is on this machine."""
+def resolve(config: Mapping[str, Any], paper: str, at_hand: Callable[[str], bool]) -> Protocol:
+    """The paper's entry with one data set for each role.
+
+    `at_hand` says whether a data set is on this machine. Where some of a paper's data is, the rest is left out; where
+    none is, all is simulated. on_missing: simulate asks for both.
+    """
     entry = config["papers"][paper]
-    roles = {
-        role: next((name for name in names if at_hand(config, name, found)), names[-1])
-        for role, names in alternatives(entry).items()
-    }
+    real = {role: next((name for name in names if at_hand(name)), None) for role, names in alternatives(entry).items()}
+    leave_out = config["on_missing"] == "skip" and not config["always_simulate"] and any(real.values())
+    roles: dict[str, str] = {}
+    missing: dict[str, str] = {}
+    for role, names in alternatives(entry).items():
+        if found := real[role]:
+            roles[role] = found
+        elif leave_out and not _is_made(names[0]):
+            missing[role] = names[0]
+        else:
+            roles[role] = next(filter(_is_made, names), names[0])
+    datasets = list(dict.fromkeys(roles.values()))
     return Protocol(
         paper=paper,
         roles=roles,
         methods=list(entry["methods"]),
-        conventions={name: entry.get("convention", config["datasets"][name]["convention"]) for name in roles.values()},
+        conventions={name: convention_of(config, paper, name) for name in datasets},
         select_by=entry["select_by"],
         splits=list(entry["splits"]),
         draws=entry["draws"],
+        simulated=[name for name in datasets if not at_hand(name) and not _is_artificial(name)],
+        missing=missing,
     )
 
 
-def alternatives(entry: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The data sets that may fill each role of a paper's entry. In a plain list each data set is its own role.
+def convention_of(config: Mapping[str, Any], paper: str, dataset: str) -> str:
+    """The convention of a data set in a paper: the paper's own, if it has one."""
+    return config["papers"][paper].get("convention", config["datasets"][dataset]["convention"])
 
-    >>> alternatives({"datasets": {"web": ["mq2007", "web"], "trec": "td2003_30"}})
-    {'web': ['mq2007', 'web'], 'trec': ['td2003_30']}
-    >>> alternatives({"datasets": ["ohsumed", "mq2008"]})
-    {'ohsumed': ['ohsumed'], 'mq2008': ['mq2008']}
+
+def alternatives(entry: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The data sets that may fill each role of a paper's entry. In a plain list each is its own role.
+
+    >>> alternatives({"datasets": {"web": ["mq2007", "web"], "trec": "td2003"}})
+    {'web': ['mq2007', 'web'], 'trec': ['td2003']}
+    >>> alternatives({"datasets": ["ohsumed", ["np2004", "np2004_30"]]})
+    {'ohsumed': ['ohsumed'], 'np2004': ['np2004', 'np2004_30']}
     """
     datasets = entry["datasets"]
     if not isinstance(datasets, Mapping):
-        datasets = {name: name for name in datasets}
+        datasets = {names if isinstance(names, str) else names[0]: names for names in datasets}
     return {role: [names] if isinstance(names, str) else list(names) for role, names in datasets.items()}
 
 
-def at_hand(config: Mapping[str, Any], dataset: str, found: Callable[[str], bool]) -> bool:
-    """Whether a data set need not be simulated: it is found, or config.yaml has an address to download it from."""
-    return not config["always_simulate"] and (found(dataset) or bool(config["datasets"][dataset]["download"]))
+def _is_made(dataset: str) -> bool:
+    return dataset in SPECS and SPECS[dataset].made
+
+
+def _is_artificial(dataset: str) -> bool:
+    return dataset in SPECS and SPECS[dataset].artificial
+
+
+class Output(NamedTuple):
+    """A table or figure to make: its entry in paper.yaml, and the protocol with the data sets that it shows."""
+
+    entry: Mapping[str, Any]
+    protocol: Protocol
+
+
+def outputs(entries: Mapping[str, Mapping[str, Any]], protocol: Protocol, *, of_missing: bool) -> dict[str, Output]:
+    """The paper's tables or figures by name, real and simulated data apart.
+
+    An entry with a role is made where the protocol has a data set in that role and, if `of_missing`, where that data
+    set is missing, to say so. An entry `for_each_dataset` is made for each, under the name of the role.
+    """
+    found: dict[str, Output] = {}
+    for group in _groups(protocol):
+        roles = [*group.roles, *(group.missing if of_missing else ())]
+        of_real_data = set(found)
+        for name, entry in _entries(entries, roles):
+            if entry.get("real_only") and set(group.datasets) <= set(group.simulated):
+                continue
+            if name in of_real_data:
+                name, entry = f"{name}_simulated", {**entry, "title": f"{entry['title']} (SIMULATED data)"}
+            if name in found:
+                raise ReplirankError(
+                    f"two tables or figures of {protocol.paper} would be called {name!r}",
+                    path="config.yaml",
+                    remedy="give the data set or role of this name another one",
+                )
+            found[name] = Output(entry, group)
+    return found
+
+
+def _entries(entries: Mapping[str, Mapping[str, Any]], roles: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The entries that these roles allow, each with its kind, under the name of what is made."""
+    for name, entry in entries.items():
+        entry = {"kind": name, **entry}
+        if entry.get("for_each_dataset"):
+            yield from ((role, {**entry, "role": role}) for role in roles)
+        elif entry.get("role") in (None, *roles):
+            yield name, entry
+
+
+def _groups(protocol: Protocol) -> list[Protocol]:
+    """The protocols of the real and of the simulated data sets. What is missing stands with the real ones."""
+    simulated = {role: name for role, name in protocol.roles.items() if name in protocol.simulated}
+    real = {role: name for role, name in protocol.roles.items() if role not in simulated}
+    if not real or not simulated:
+        return [protocol]
+    return [replace(protocol, roles=real, simulated=[]), replace(protocol, roles=simulated, missing={})]
 
 
 def check_metric_names(config: Mapping[str, Any], papers: Mapping[str, Mapping[str, Any]]) -> None:

@@ -22,9 +22,9 @@ rule lambdamart:
     params:
         code=fingerprint(ROOT / "workflow/rules/methods/lambdamart.py"),
         grid=config["methods"].get("lambdamart", {}).get("grid"),
-        convention=lambda wildcards: PROTOCOLS[wildcards.paper].conventions[wildcards.dataset],
-        select_by=lambda wildcards: PROTOCOLS[wildcards.paper].select_by,
-        splits=lambda wildcards: PROTOCOLS[wildcards.paper].splits,
+        convention=lambda wildcards: convention_of(config, wildcards.paper, wildcards.dataset),
+        select_by=lambda wildcards: config["papers"][wildcards.paper]["select_by"],
+        splits=lambda wildcards: config["papers"][wildcards.paper]["splits"],
         seed=config["seed"],
     script:
         "lambdamart.py"

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from replirank.metrics.registry import display_name
-from replirank.papers.bayesopt2010.tables import LOSSES, METRICS, SIGNIFICANT, compare, duels, in_order
+from replirank.papers.bayesopt2010.tables import LOSSES, METRICS, SIGNIFICANT, compare, duels
 from replirank.papers.common import Entry, by_step
 from replirank.papers.common.figures import COLOURS, curves_figure
 from replirank.reporting.evidence import Evidence
@@ -28,7 +28,7 @@ SIMULATED_GROUND = "#fbf1dc"
 def figure1(entry: Entry, evidence: Evidence) -> Figure:
     """Figure 1: a pair of bars for each case; a data set has one panel here, and in the paper one for each loss."""
     cases = compare(evidence, duels(evidence))
-    datasets = [dataset for dataset in in_order(evidence) if dataset in set(cases["dataset"])]
+    datasets = [dataset for dataset in evidence.datasets if dataset in set(cases["dataset"])]
     rows = -(-len(datasets) // 2)
     figure, axes = plt.subplots(rows, 2, figsize=(7.2, 1.55 * rows + 0.8), squeeze=False, layout="constrained")
     for unused in axes.flat[len(datasets) :]:
@@ -76,7 +76,7 @@ def mean_curves(entry: Entry, evidence: Evidence) -> Figure:
     Losses of different kinds share no unit, and cross entropy's depends on the chosen alpha: each is shown relative to
     its own first epoch.
     """
-    datasets = [d for d in in_order(evidence) if any(dataset == d for dataset, _ in evidence.history)]
+    datasets = [d for d in evidence.datasets if any(dataset == d for dataset, _ in evidence.history)]
     if not datasets:
         return curves_figure(entry, evidence)  # which says that there is nothing to draw
     trained = [m for m in evidence.methods if any(method == m for _, method in evidence.history)]

@@ -14,6 +14,7 @@ from replirank.evaluation import stats
 from replirank.metrics.conventions import convention
 from replirank.metrics.registry import display_name
 from replirank.papers.common import Entry
+from replirank.papers.common.tables import NOT_AT_HAND
 from replirank.reporting.evidence import Evidence
 from replirank.reporting.tables import Table
 from replirank.seeds import derive
@@ -22,19 +23,6 @@ LOSSES = {"cosine": "cosine", "cross_entropy": "cross entropy", "squared": "squa
 METRICS = ("ndcg@1", "ndcg@5", "ndcg@10")
 SIGNIFICANT = 0.05  # "Results achieving p < 0.05 are reported as significant" (section 6.1)
 VERDICTS = ("better", "same", "worse")
-
-
-def by_origin(evidence: Evidence) -> dict[str, list[str]]:
-    """The data sets that may be added up: real ones, original or rebuilt, first; never with them what is simulated."""
-    groups: dict[str, list[str]] = {"real": [], "artificial": [], "simulated": []}
-    for dataset in evidence.datasets:
-        groups["real" if evidence.origin(dataset) == "rebuilt" else evidence.origin(dataset)].append(dataset)
-    return {name: datasets for name, datasets in groups.items() if datasets}
-
-
-def in_order(evidence: Evidence) -> list[str]:
-    """The data sets with the real ones first."""
-    return list(itertools.chain.from_iterable(by_origin(evidence).values()))
 
 
 def duels(evidence: Evidence) -> dict[str, tuple[str, str]]:
@@ -55,7 +43,7 @@ def compare(evidence: Evidence, pairs: Mapping[str, tuple[str, str]]) -> pd.Data
     A data set that one of the two does not support makes no cases.
     """
     cases = []
-    for dataset in in_order(evidence):
+    for dataset in evidence.datasets:
         columns = {metric: f"{evidence.convention(dataset)}.{metric}" for metric in METRICS}
         means = evidence.means(dataset, list(columns.values()))
         queries = evidence.rows(dataset).pivot(index=["fold", "query"], columns="method", values=list(columns.values()))
@@ -109,19 +97,18 @@ def tally(cases: pd.DataFrame) -> dict[str, Any]:
 
 
 def table1(entry: Entry, evidence: Evidence) -> Table:
-    """Table 1, by loss as well. What is real and what is simulated is never added up into one total."""
+    """Table 1, by loss as well."""
     pairs = duels(evidence)
     cases = compare(evidence, pairs)
     printed = evidence.paper["printed"]["table1"]
     # Published values are for real data: beside simulated ones they would only mislead.
-    comparable = [dataset for dataset in by_origin(evidence).get("real", []) if dataset in printed["datasets"]]
+    comparable = [d for d in evidence.datasets if d in printed["datasets"] and evidence.origin(d) != "simulated"]
 
-    groups = []  # name, data sets, what the paper printed for just these
-    for datasets in by_origin(evidence).values():
-        known = {dataset: printed["datasets"][dataset] for dataset in datasets if dataset in comparable}
-        groups += [(evidence.label(dataset), [dataset], known.get(dataset, {})) for dataset in datasets]
-        origins = _origins(evidence, datasets).replace("simulated", "SIMULATED")
-        groups.append((f"Total of {len(datasets)}, {origins}", datasets, {}))
+    groups = [  # name, data sets, what the paper printed for just these
+        (evidence.label(d), [d], printed["datasets"][d] if d in comparable else {}) for d in evidence.datasets
+    ]
+    origins = _origins(evidence, evidence.datasets).replace("simulated", "SIMULATED")
+    groups.append((f"Total of {len(evidence.datasets)}, {origins}", evidence.datasets, {}))
     if set(comparable) == set(printed["datasets"]):
         groups.append((f"Total of the paper's {len(comparable)}", comparable, printed["total"]))
 
@@ -136,7 +123,10 @@ def table1(entry: Entry, evidence: Evidence) -> Table:
         # The paper counts all losses together, so only that row has something beside it.
         beside = {f"{column} published": value for column, value in published.items()}
         rows.append({**head, "loss": "all", **tally(these), **beside})
-    notes = [*_notes(evidence, cases), *evidence.notes(in_order(evidence))]
+    for role, missing in evidence.missing.items():
+        beside = {f"{column} published": value for column, value in printed["datasets"].get(role, {}).items()}
+        rows.append({"data set": missing["title"], "data": NOT_AT_HAND, **(beside if comparable else {})})
+    notes = [*_notes(evidence, cases), *evidence.notes(evidence.datasets), *evidence.missing_notes()]
     if comparable:
         notes.append(_what_is_comparable(comparable, evidence))
     signed = ["average change %", "average change % published", "average change % difference"]
@@ -150,11 +140,14 @@ def _origins(evidence: Evidence, datasets: list[str]) -> str:
 def _beside_published(frame: pd.DataFrame) -> pd.DataFrame:
     """Each number followed by the published one and the difference, where anything was published."""
     columns = ["data set", "data", "loss", "cases", "better / same / worse %"]
+    frame["cases"] = frame["cases"].astype("Int64")
     for name in (*VERDICTS, "average change %"):
         columns.append(name)
         published = f"{name} published"
+        if name in VERDICTS:  # counts stay whole numbers beside cells that are empty
+            frame[name] = frame[name].astype("Int64")
         if published in frame:
-            if name in VERDICTS:  # counts stay whole numbers beside cells that are empty
+            if name in VERDICTS:
                 frame[published] = frame[published].astype("Int64")
             frame[f"{name} difference"] = frame[name] - frame[published]
             columns += [published, f"{name} difference"]
@@ -168,9 +161,9 @@ def _what_is_comparable(comparable: list[str], evidence: Evidence) -> str:
     cases = sum(total[verdict] for verdict in VERDICTS)
     text = f"Published: {source}, Table 1, whose {count} data sets have {cases} cases. "
     if len(comparable) == count:
-        return text + "None of them is simulated here; the paper's total stands beside the total of just these."
+        return text + "All of them are at hand; the paper's total stands beside the total of just these."
     return (
-        f"{text}Of them only {names} {'is' if len(comparable) == 1 else 'are'} not simulated here and can be compared; "
+        f"{text}Of them {names} {'is' if len(comparable) == 1 else 'are'} at hand and can be compared; "
         "no total can, since the paper's is over all of its data sets."
     )
 
@@ -178,7 +171,7 @@ def _what_is_comparable(comparable: list[str], evidence: Evidence) -> str:
 def _notes(evidence: Evidence, cases: pd.DataFrame) -> list[str]:
     """What every table of cases must say."""
     users: dict[str, list[str]] = {}
-    for dataset in in_order(evidence):
+    for dataset in evidence.datasets:
         users.setdefault(evidence.convention(dataset), []).append(evidence.cards[dataset]["title"])
     notes = [
         "p: two-sided randomization test over all test queries of the folds, "
@@ -214,7 +207,7 @@ def cases_table(entry: Entry, evidence: Evidence) -> Table:
             "verdict": cases["verdict"],
         }
     )
-    notes = [*_notes(evidence, cases), *evidence.notes(in_order(evidence))]
+    notes = [*_notes(evidence, cases), *evidence.notes(evidence.datasets)]
     return Table(entry["title"], frame, notes, signed=["change %"])
 
 
@@ -228,7 +221,7 @@ def methods_table(entry: Entry, evidence: Evidence) -> Table:
     found = {(case.dataset, pairs[case.pair][1], case.metric): case for case in cases.itertuples()}
     baselines = {after: before for before, after in pairs.values()}
     rows = []
-    for dataset, method in itertools.product(in_order(evidence), evidence.methods):
+    for dataset, method in itertools.product(evidence.datasets, evidence.methods):
         baseline = baselines.get(method)
         row = {
             "data set": evidence.label(dataset),
@@ -247,7 +240,7 @@ def methods_table(entry: Entry, evidence: Evidence) -> Table:
     notes = [
         "Change and p: against the method in the column baseline.",
         *_notes(evidence, cases),
-        *evidence.notes(in_order(evidence)),
+        *evidence.notes(evidence.datasets),
     ]
     signed = [f"{display_name(metric)} change %" for metric in METRICS]
     return Table(entry["title"], pd.DataFrame(rows), notes, signed=signed)

@@ -19,6 +19,8 @@ from replirank.seeds import derive
 # Where a paper's data is a commercial engine's, another data set stands in: orders are compared, and not levels
 
 PAPERS_OWN_DATA = "paper (its own data)"
+NOT_AT_HAND = "not at hand"
+FITTED = {"train": "training", "vali": "validation"}
 
 
 def stand_in_notes(evidence: Evidence) -> list[str]:
@@ -82,39 +84,103 @@ def data_table(entry: Entry, evidence: Evidence) -> Table:
                 "sha256": card["checksum"][:16],
             }
         )
-    return Table(entry["title"], pd.DataFrame(rows), evidence.notes(evidence.datasets))
+    rows += [{"data set": missing["title"], "data": NOT_AT_HAND} for missing in evidence.missing.values()]
+    notes = [*evidence.notes(evidence.datasets), *evidence.missing_notes()]
+    return Table(entry["title"], pd.DataFrame(rows).convert_dtypes(), notes)
 
 
 def comparison_table(entry: Entry, evidence: Evidence) -> Table:
-    """Methods by metrics on one data set: ours, what was published, the difference."""
+    """Methods by metrics on one data set: ours with its uncertainty, what was published, the difference."""
     dataset = evidence.dataset(entry["role"])
     name = evidence.convention(dataset)
-    means = evidence.means(dataset, [column_of(metric, name) for metric in entry["metrics"]])
+    columns = {metric: column_of(metric, name) for metric in entry["metrics"]}
+    means = evidence.means(dataset, list(columns.values()))
+    queries = evidence.rows(dataset).groupby("method")[list(columns.values())]
+    intervals = queries.agg(_half_width).reindex(evidence.methods)
     # Published values are for real data: beside simulated ones they would only mislead.
     comparable = evidence.origin(dataset) in ("real", "rebuilt")
-    sources = [
-        value
-        for value in evidence.paper["published"]
-        if comparable and value["dataset"] == dataset and value["convention"] == name
-    ]
-    published = {(value["method"], metric): number for value in sources for metric, number in value["values"].items()}
+    sources = [row for row in evidence.published if comparable and (row.dataset, row.convention) == (dataset, name)]
+    published = {(row.method, metric): value for row in sources for metric, value in row.values.items()}
     rows = []
     for method in evidence.methods:
         row = {"data": evidence.origin(dataset), "method": evidence.title(method)}
-        for metric in entry["metrics"]:
-            ours = float(means.loc[method, column_of(metric, name)])
+        for metric, column in columns.items():
+            ours = float(means.loc[method, column])
             row[display_name(metric)] = ours
+            row[f"{display_name(metric)} \N{PLUS-MINUS SIGN}"] = float(intervals.loc[method, column])
             if any(metric == known for _, known in published):
                 row[f"{display_name(metric)} published"] = value = published.get((method, metric), np.nan)
                 row[f"{display_name(metric)} difference"] = ours - value
         rows.append(row)
     notes = [
         f"Convention {name}: {convention(name).description}. Means over the queries of a fold, then over folds.",
+        "\N{PLUS-MINUS SIGN}: half of the 95% interval of the mean over all test queries (normal approximation).",
         *evidence.notes([dataset]),
-        *(f"Published {value['as']}: {value['source']}." for value in sources if value["method"] in evidence.methods),
+        *(f"Published {row.printed_as}: {row.source}." for row in sources if row.method in evidence.methods),
     ]
     signed = [f"{display_name(metric)} difference" for metric in entry["metrics"]]
     return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(rows), notes, signed=signed)
+
+
+def _half_width(values: pd.Series) -> float:
+    if values.count() < 2:
+        return np.nan
+    low, high = stats.normal_interval(values)
+    return (high - low) / 2
+
+
+def fit_table(entry: Entry, evidence: Evidence) -> Table:
+    """Values on training and validation queries beside published ones, where a sheet has them.
+
+    It tells over-fitting from another algorithm without a look at test values.
+    """
+    rows = []
+    for dataset, (split, in_words) in itertools.product(evidence.datasets, FITTED.items()):
+        name = evidence.convention(dataset)
+        theirs = evidence.sheets
+        if theirs.empty or evidence.origin(dataset) not in ("real", "rebuilt"):
+            continue
+        theirs = theirs[(theirs["dataset"] == dataset) & (theirs["convention"] == name) & (theirs["split"] == split)]
+        theirs = theirs[theirs["fold"] == "mean"].pivot(index="method", columns="metric", values="value")
+        if theirs.empty:
+            continue
+        means = evidence.means(dataset, [column_of(metric, name) for metric in entry["metrics"]], split)
+        for method in (method for method in evidence.supported(dataset) if method in theirs.index):
+            row = {
+                "data set": evidence.cards[dataset]["title"],
+                "data": evidence.origin(dataset),
+                "queries": in_words,
+                "method": evidence.title(method),
+            }
+            for metric in entry["metrics"]:
+                ours, published = float(means.loc[method, column_of(metric, name)]), float(theirs.loc[method, metric])
+                shown = display_name(metric)
+                row |= {shown: ours, f"{shown} published": published, f"{shown} difference": ours - published}
+            rows.append(row)
+    notes = [
+        "Means over the queries of a fold, then over folds, in the data set's convention. The models are those that "
+        "validation chose.",
+        "Higher than LETOR's on training and not on validation: ours fits more closely. Lower on both: another "
+        "algorithm, or one that stops earlier.",
+        *(f"Published on {title}: {source}." for title, source in _sheet_sources(evidence)),
+    ]
+    signed = [f"{display_name(metric)} difference" for metric in entry["metrics"]]
+    frame = pd.DataFrame(rows, columns=None if rows else ["data set", "data", "queries", "method"])
+    return Table(entry["title"], frame, [*notes, *evidence.notes(evidence.datasets)], signed=signed)
+
+
+def _sheet_sources(evidence: Evidence) -> list[tuple[str, str]]:
+    real = [dataset for dataset in evidence.datasets if evidence.origin(dataset) in ("real", "rebuilt")]
+    sheets = evidence.sheets[evidence.sheets["dataset"].isin(real)]
+    pairs = {} if sheets.empty else sheets.groupby("dataset")["source"].first().to_dict()
+    return [(evidence.cards[dataset]["title"], pairs[dataset]) for dataset in real if dataset in pairs]
+
+
+def not_at_hand_table(entry: Entry, evidence: Evidence) -> Table:
+    """In the place of a table whose data set is missing: one row that says so."""
+    missing = evidence.missing[entry["role"]]
+    frame = pd.DataFrame([{"data set": missing["title"], "data": NOT_AT_HAND, "how to get it": missing["remedy"]}])
+    return Table(f"{entry['title']}: {missing['title']}", frame)
 
 
 def significance_table(entry: Entry, evidence: Evidence) -> Table:
@@ -208,6 +274,7 @@ def times_table(entry: Entry, evidence: Evidence) -> Table:
 TABLES = {
     "data": data_table,
     "comparison": comparison_table,
+    "fit": fit_table,
     "significance": significance_table,
     "choices": choices_table,
     "times": times_table,

@@ -16,7 +16,7 @@ STRUCT_MAP = [0.4502, 0.4213, 0.4529, 0.5284, 0.4950]
 
 BOTH = ["bm25", "regression", "ranksvm", "listnet", "rankboost", "adarank_map", "adarank_ndcg"]
 # What is held against a published number, and no more: FRank alone takes two minutes.
-METHODS = {"ohsumed": [*BOTH, "ranknet_two_layer", "frank"], "mq2008": BOTH, "td2003": ["regression", "ranksvm"]}
+METHODS = {"ohsumed": [*BOTH, "ranknet_two_layer", "frank"], "mq2008": BOTH, "td2003": ["regression"]}
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,15 @@ def run(real_data, snakemake, tmp_path_factory):
             real_data(dataset)
             folder = tmp_path_factory.mktemp("published") / "run"
             letor = {"datasets": [dataset], "methods": METHODS[dataset]}
-            config = {"run": ["letor"], "papers": {"letor": letor}, "flips": 1000, "on_missing": "fail"}
+            # Of FRank's 300 rounds validation takes early ones on OHSUMED; a third of them serves here.
+            frank = {"frank": {"grid": {"rounds": [100]}}}
+            config = {
+                "run": ["letor"],
+                "papers": {"letor": letor},
+                "methods": frank,
+                "flips": 1000,
+                "on_missing": "fail",
+            }
             snakemake(folder, config=config, quick=False)
             done[dataset] = folder / "results"
         return done[dataset]
@@ -64,13 +72,6 @@ def test_least_squares_on_td2003_is_the_published_regression_row(run):
     for metric, published in {"NDCG@10": 0.3263, "MAP": 0.2409}.items():
         assert row[metric] == pytest.approx(published, abs=0.002)
         assert row[f"{metric} published"] == published
-
-
-def test_ranksvm_on_td2003_has_letors_value_within_its_interval(run):
-    row = table_of(run, "td2003").loc["RankSVM"]
-    for metric, published in {"NDCG@10": 0.3467, "MAP": 0.2713}.items():
-        assert row[f"{metric} published"] == published
-        assert abs(row[f"{metric} difference"]) < row[f"{metric} \N{PLUS-MINUS SIGN}"]
 
 
 def test_ranksvm_on_mq2008_agrees_with_letors_ranksvm_struct_fold_by_fold(run):
@@ -150,5 +151,5 @@ def test_boosting_on_mq2008_is_at_letors_level(run, method, metric, published):
 
 def test_the_fidelity_loss_falls_in_every_round(run):
     history = pd.read_csv(run("ohsumed") / "history/letor/ohsumed/frank.csv")
-    assert history.groupby("fold").size().tolist() == [300] * 5
+    assert history.groupby("fold").size().tolist() == [100] * 5
     assert (history.groupby("fold")["loss"].diff().dropna() < 0).all()

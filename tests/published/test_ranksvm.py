@@ -11,10 +11,8 @@ from replirank.engines.pair_hinge import CountedPairHinge, ListedPairHinge
 
 
 @pytest.fixture(scope="module")
-def train(real_data, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("downloads")
-    source = real_data("mq2007")
-    return prepare(spec("mq2007"), source=source, downloads=folder, report=lambda text: None).dataset.split(0, "train")
+def train(real_data):
+    return prepare(spec("mq2007"), source=real_data("mq2007"), report=lambda text: None).dataset.split(0, "train")
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0])

@@ -88,8 +88,8 @@ def test_scores_that_are_all_equal_still_teach():
     assert_array_equal(np.sign(jax.grad(lambdarank)(scores, labels, **rest)), [-1, 1, -1, 1])
 
 
-# Of three lengths only: JAX compiles anew for each.
-queries = st.sampled_from([2, 6, 13]).flatmap(
+# Of two lengths only: JAX compiles anew for each.
+queries = st.sampled_from([2, 11]).flatmap(
     lambda n: st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 2)), min_size=n, max_size=n)
 )
 

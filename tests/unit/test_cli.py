@@ -236,7 +236,7 @@ def test_list_says_where_each_data_set_is_or_can_be_had(project, server, capsys)
     by_hand = "get it from https://example.org/letor and unpack a copy into data/LOST"
     assert capsys.readouterr().out.splitlines() == [
         "tiny            can be fetched: 3 files from github.com/owner1/tiny",
-        f"lost            not to be had by itself: no public copy is known: {by_hand}",
+        f"lost            to be got by hand: no public copy is known: {by_hand}",
         f"mine            found: {project / 'mine.txt'}",
     ]
     assert server.connections == 0

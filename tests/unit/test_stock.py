@@ -133,7 +133,7 @@ def test_what_cannot_be_fetched_says_where_its_makers_offer_it(stock, root, sour
     assert stock.public_copy("nowhere") is None
     by_hand = "get it from https://example.org/nowhere and unpack a copy into data/NOWHERE-set"
     assert stock.remedy("nowhere") == f"no public copy is known: {by_hand}"
-    assert stock.status("nowhere") == f"not to be had by itself: no public copy is known: {by_hand}"
+    assert stock.status("nowhere") == f"to be got by hand: no public copy is known: {by_hand}"
     unlisted = Stock(TINY_SPECS, {}, root)
     assert unlisted.remedy("nowhere") == "no public copy is known: unpack a copy into data/NOWHERE-set"
 
@@ -158,7 +158,7 @@ def test_every_known_data_set_has_a_status(root):
     begins = {name: stock.status(name).partition(":")[0] for name in SPECS}
     absent = {"hp2004", "np2004_30", "mq2008_list"}
     made = {"artificial_net", "artificial_poly", "web", "aol"}
-    assert {name for name, start in begins.items() if start == "not to be had by itself"} == absent
+    assert {name for name, start in begins.items() if start == "to be got by hand"} == absent
     assert {name for name, start in begins.items() if start == "made here"} == made
     assert {start for name, start in begins.items() if name not in absent | made} == {"can be fetched"}
     assert "https://www.microsoft.com" in stock.status("hp2004")

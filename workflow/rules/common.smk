@@ -104,7 +104,7 @@ if TO_FETCH and workflow.is_main_process:
 def wait_for_fetch():
     """What is at hand is known when the checkpoint is past."""
     if TO_FETCH:
-        checkpoints.fetch.get()  # raises an exception, which Snakemake waits for, until then
+        checkpoints.fetch.get()  # until then this raises what tells Snakemake to ask again later
         look_again_once()
 
 

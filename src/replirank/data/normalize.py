@@ -21,21 +21,24 @@ def normalize_by_query(data: RankingData) -> RankingData:
     [[0.0, 0.0], [1.0, 0.0], [0.5, 0.0]]
     """
     scaled = np.empty(data.features.shape, dtype=np.float32)
-    query_of = data.query_of
     for column in range(data.features.shape[1]):  # one at a time: in float64 the whole matrix may not fit the memory
-        values = data.features[:, column].astype(np.float64)
-        low, high = _ranges(values, data.offsets)
-        spread = np.where(high > low, high - low, 1)
-        scaled[:, column] = (values - low[query_of]) / spread[query_of]
+        values = data.features[:, [column]].astype(np.float64)
+        query_level_norm(values, data.offsets[:-1])
+        scaled[:, [column]] = values
     return replace(data, features=scaled)
+
+
+def query_level_norm(x: np.ndarray, starts: np.ndarray) -> None:
+    """Scale each column to 0..1 in each query, in place; a constant one becomes 0. Query q begins at row starts[q]."""
+    lengths = np.diff(starts, append=len(x))
+    low = np.minimum.reduceat(x, starts, axis=0)
+    width = np.maximum.reduceat(x, starts, axis=0) - low
+    x -= np.repeat(low, lengths, axis=0)
+    x /= np.repeat(np.where(width > 0, width, 1), lengths, axis=0)
 
 
 def is_normalized_by_query(data: RankingData) -> bool:
     """Whether in every query each feature has minimum 0 and maximum 1, or is the same for all documents."""
-    low, high = _ranges(data.features, data.offsets)
+    starts = data.offsets[:-1]
+    low, high = np.minimum.reduceat(data.features, starts), np.maximum.reduceat(data.features, starts)
     return bool(np.all((low == high) | ((low == 0) & (high == 1))))
-
-
-def _ranges(values: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The minimum and maximum within each query."""
-    return np.minimum.reduceat(values, offsets[:-1]), np.maximum.reduceat(values, offsets[:-1])

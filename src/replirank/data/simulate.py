@@ -20,6 +20,7 @@ from replirank.data.arrays import Dataset, Fold, RankingData
 from replirank.data.artificial import standardised
 from replirank.data.columns import FIRST_TWO, GOV, LETOR4, MSLR
 from replirank.data.folds import rotation, single_fold
+from replirank.data.normalize import query_level_norm
 from replirank.errors import ReplirankError
 
 Lengths = float | Sequence[float]
@@ -428,15 +429,6 @@ def shaped(name: str, x: np.ndarray, spread: np.ndarray, shift: np.ndarray) -> n
             return sigmoid(x)
         case _:  # flag
             return (x > shift).astype(np.float32)
-
-
-def query_level_norm(x: np.ndarray, starts: np.ndarray) -> None:
-    """Scale each feature to 0..1 in each query, in place, as LETOR's QueryLevelNorm does; a constant one becomes 0."""
-    lengths = np.diff(starts, append=len(x))
-    low = np.minimum.reduceat(x, starts, axis=0)
-    width = np.maximum.reduceat(x, starts, axis=0) - low
-    x -= np.repeat(low, lengths, axis=0)
-    x /= np.repeat(np.where(width > 0, width, 1), lengths, axis=0)
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:

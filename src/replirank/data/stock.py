@@ -88,7 +88,7 @@ class Stock:
             return f"made here: {self.specs[name].note}"
         if copy := self.public_copy(name):
             return f"can be fetched: {describe(copy)}"
-        return f"not to be had by itself: {self.remedy(name)}"
+        return f"to be got by hand: {self.remedy(name)}"
 
 
 def fetch_all(stock: Stock, names: Iterable[str], report: Callable[[str], None]) -> dict[str, str]:

@@ -125,6 +125,10 @@ class Evidence:
     def origin(self, dataset: str) -> str:
         return self.cards[dataset]["origin"]
 
+    def is_real(self, dataset: str) -> bool:
+        """Whether published numbers may stand beside ours: the data is the original, or was rebuilt from copies."""
+        return self.origin(dataset) in ("real", "rebuilt")
+
     def convention(self, dataset: str) -> str:
         return self.protocol.conventions[dataset]
 

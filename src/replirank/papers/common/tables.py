@@ -98,7 +98,7 @@ def comparison_table(entry: Entry, evidence: Evidence) -> Table:
     queries = evidence.rows(dataset).groupby("method")[list(columns.values())]
     intervals = queries.agg(_half_width).reindex(evidence.methods)
     # Published values are for real data: beside simulated ones they would only mislead.
-    comparable = evidence.origin(dataset) in ("real", "rebuilt")
+    comparable = evidence.is_real(dataset)
     sources = [row for row in evidence.published if comparable and (row.dataset, row.convention) == (dataset, name)]
     published = {(row.method, metric): value for row in sources for metric, value in row.values.items()}
     rows = []
@@ -138,7 +138,7 @@ def fit_table(entry: Entry, evidence: Evidence) -> Table:
     for dataset, (split, in_words) in itertools.product(evidence.datasets, FITTED.items()):
         name = evidence.convention(dataset)
         theirs = evidence.sheets
-        if theirs.empty or evidence.origin(dataset) not in ("real", "rebuilt"):
+        if theirs.empty or not evidence.is_real(dataset):
             continue
         theirs = theirs[(theirs["dataset"] == dataset) & (theirs["convention"] == name) & (theirs["split"] == split)]
         theirs = theirs[theirs["fold"] == "mean"].pivot(index="method", columns="metric", values="value")
@@ -170,7 +170,7 @@ def fit_table(entry: Entry, evidence: Evidence) -> Table:
 
 
 def _sheet_sources(evidence: Evidence) -> list[tuple[str, str]]:
-    real = [dataset for dataset in evidence.datasets if evidence.origin(dataset) in ("real", "rebuilt")]
+    real = [dataset for dataset in evidence.datasets if evidence.is_real(dataset)]
     sheets = evidence.sheets[evidence.sheets["dataset"].isin(real)]
     pairs = {} if sheets.empty else sheets.groupby("dataset")["source"].first().to_dict()
     return [(evidence.cards[dataset]["title"], pairs[dataset]) for dataset in real if dataset in pairs]

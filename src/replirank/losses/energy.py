@@ -136,14 +136,24 @@ def minus_log_likelihood(
     >>> round(float(cost), 5)  # 2 log(1 + e^-(2 (1 - 1 / log2(3))))
     0.78138
     """
-    there = jnp.arange(ranks) < documents
     gaps, values = metric(labels, where=where, ranks=ranks)
-    if values.ndim == 1:
-        strengths = jnp.sum(_pairs_of_neighbours(scores, gaps, where, width, alpha), axis=1)
-        costs = _log_total(strengths, values, there) - strengths * values[: len(labels)]
-    else:
+    if values.ndim > 1:
         logits = rank_logits(scores, labels, where=where, ranks=ranks, metric=metric, width=width, alpha=alpha)
-        costs = jax.nn.logsumexp(jnp.where(there[None, :], logits, -jnp.inf), axis=1) - jnp.diagonal(logits)
+        return minus_log_diagonal(logits, where=where, documents=documents)
+    # All logits of a document are one strength times the values of the ranks.
+    strengths = jnp.sum(_pairs_of_neighbours(scores, gaps, where, width, alpha), axis=1)
+    costs = _log_total(strengths, values, jnp.arange(ranks) < documents) - strengths * values[: len(labels)]
+    return jnp.sum(jnp.where(where, costs, 0.0))
+
+
+def minus_log_diagonal(logits: jax.Array, *, where: jax.Array, documents: jax.Array | int) -> jax.Array:
+    """Minus the sum over documents of the log probability of their own ranks, of (documents, ranks) logits.
+
+    >>> round(float(minus_log_diagonal(jnp.zeros((2, 2)), where=jnp.array([True, True]), documents=2)), 5)  # 2 log 2
+    1.38629
+    """
+    there = (jnp.arange(logits.shape[1]) < documents)[None, :]
+    costs = jax.nn.logsumexp(jnp.where(there, logits, -jnp.inf), axis=1) - jnp.diagonal(logits)
     return jnp.sum(jnp.where(where, costs, 0.0))
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from replirank.losses.energy import map_swaps
-from replirank.methods.energyndcg import EnergyNDCG
+from replirank.methods.families.energy import BlanketEnergy
 
 
 @dataclass(frozen=True)
-class EnergyMAP(EnergyNDCG):
+class EnergyMAP(BlanketEnergy):
     alpha: float = 3.0  # average precision changes by less than NDCG, which nothing normalises here
 
     title = "EnergyMAP"
     metric = staticmethod(map_swaps)
-    grid = {"width": (5, 10, 20), "alpha": (0.3, 3.0), "learning_rate": (0.0003, 0.001)}
+    grid = {"width": (5, 20), "alpha": (0.3, 3.0), "learning_rate": (0.001,)}

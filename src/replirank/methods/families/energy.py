@@ -12,8 +12,14 @@ import jax.numpy as jnp
 from replirank.data.arrays import RankingData
 from replirank.data.order import in_feature_order
 from replirank.engines.batches import Batches, Shapes, make_batches, pair_shapes
-from replirank.engines.stochastic import Query
-from replirank.losses.energy import Metric, minus_log_likelihood, optimal_order
+from replirank.engines.stochastic import Objective, Query
+from replirank.losses.energy import (
+    Metric,
+    minus_log_diagonal,
+    minus_log_likelihood,
+    optimal_order,
+    rank_logits_to_the_letter,
+)
 from replirank.methods.base import Task
 from replirank.methods.families.descent import Descent
 from replirank.models import two_layer
@@ -34,6 +40,11 @@ class PseudoLikelihood:
     widest: int | None
 
     def __call__(self, model: Model, query: Query, hyper: Mapping[str, jax.Array], key: jax.Array) -> jax.Array:
+        length, documents = len(query.labels), jnp.sum(query.mask)
+        first = length
+        if self.widest is not None and query.preferred is not None:
+            first = min(length, query.preferred + self.widest)
+
         def of_one_draw(key: jax.Array) -> jax.Array:
             order = optimal_order(query.labels, where=query.mask, first=first, key=key)
             where = query.mask[order]
@@ -50,13 +61,32 @@ class PseudoLikelihood:
             even = (documents - jnp.sum(where)).astype(cost.dtype)
             return cost + even * jnp.log(documents.astype(cost.dtype))
 
-        length, documents = len(query.labels), jnp.sum(query.mask)
-        first = length
-        if self.widest is not None and query.preferred is not None:
-            first = min(length, query.preferred + self.widest)
         return jnp.mean(jax.vmap(of_one_draw)(jax.random.split(key, self.draws)))
 
 
+@dataclass(frozen=True)
+class ToTheLetter:
+    """The same with another reading of Eq. 5 and 12 (losses/energy.py), for one draw of an optimal order."""
+
+    signed: bool
+    moving: bool
+
+    def __call__(self, model: Model, query: Query, hyper: Mapping[str, jax.Array], key: jax.Array) -> jax.Array:
+        order = optimal_order(query.labels, where=query.mask, first=len(query.labels), key=key)
+        where = query.mask[order]
+        logits = rank_logits_to_the_letter(
+            model.score_query(query.features[order]),
+            query.labels[order],
+            where=where,
+            width=hyper["width"],
+            alpha=hyper["alpha"],
+            signed=self.signed,
+            moving=self.moving,
+        )
+        return minus_log_diagonal(logits, where=where, documents=jnp.sum(query.mask))
+
+
+WIDEST = 20  # up to this width all share one compilation
 HIGHEST_LABEL = 30  # 2^31 and up is no gain that anybody means
 
 
@@ -91,3 +121,19 @@ class Energy(Descent):
 
     def start(self, task: Task) -> two_layer.TwoLayer:
         return two_layer.start(task.train.features.shape[1], self.units, seed=task.seed)
+
+
+@dataclass(frozen=True)
+class BlanketEnergy(Energy):
+    """With the neighbours of Eq. 11: the `width` documents before and behind a document in the optimal order."""
+
+    width: int = 5  # W
+
+    traced = ("width", "alpha")
+
+    @classmethod
+    def unsupported(cls, data: RankingData) -> str | None:
+        return too_high(data)
+
+    def objective(self) -> Objective:
+        return PseudoLikelihood(self.metric, self.draws, widest=max(self.width, WIDEST))

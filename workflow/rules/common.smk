@@ -214,7 +214,8 @@ def evidence(part):
             return stated
         entry, datasets = output.entry, output.protocol.datasets
         if "needs" in entry:
-            stated["needs"] = expand(entry["needs"], draw=range(1, output.protocol.draws + 1))
+            draws = range(1, output.protocol.draws + 1)
+            stated["needs"] = list(dict.fromkeys(expand(entry["needs"], draw=draws, dataset=datasets)))
             if not entry.get("and_results"):
                 return stated
         return {

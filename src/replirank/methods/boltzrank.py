@@ -40,7 +40,7 @@ class BoltzRank(Descent):
 
     title = "BoltzRank"
     traced = ("alpha",)
-    grid = {"alpha": (3.0, 10.0), "learning_rate": (0.001, 0.003)}
+    grid = {"alpha": (3.0, 10.0), "learning_rate": (0.003,)}
     patience = None  # the orders that are drawn make an epoch's loss rise and fall
     share = staticmethod(share_in_feature_order)
 

@@ -16,7 +16,7 @@ class BoltzRankPseudo(Energy):
     title = "BoltzRank, pseudo-likelihood"
     metric = staticmethod(rank_difference)
     traced = ("alpha",)
-    grid = {"alpha": (1.0, 10.0), "learning_rate": (0.0003, 0.001)}
+    grid = {"alpha": (1.0, 10.0), "learning_rate": (0.001,)}
 
     def objective(self) -> PseudoLikelihood:
         return PseudoLikelihood(self.metric, self.draws, widest=None)

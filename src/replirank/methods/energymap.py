@@ -10,8 +10,8 @@ from replirank.methods.families.energy import BlanketEnergy
 
 @dataclass(frozen=True)
 class EnergyMAP(BlanketEnergy):
-    alpha: float = 3.0  # average precision changes by less than NDCG, which nothing normalises here
+    alpha: float = 1.0  # average precision changes by less than NDCG, which nothing normalises here
 
     title = "EnergyMAP"
     metric = staticmethod(map_swaps)
-    grid = {"width": (5, 20), "alpha": (0.3, 3.0), "learning_rate": (0.001,)}
+    grid = {"width": (5, 20), "learning_rate": (0.001,)}

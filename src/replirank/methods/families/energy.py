@@ -108,7 +108,7 @@ class Energy(Descent):
     `alpha` stands for Eq. 12's 2 alpha / (m (m - 1)), the same for queries of all lengths m.
     """
 
-    learning_rate: float = 0.001
+    learning_rate: float = 0.0005
     alpha: float = 0.1
     units: int = 10  # as in section V.A
     draws: int = 4  # of the order of documents with equal labels, in each step

@@ -106,15 +106,54 @@ def repeat(count: int, work: Callable[[], object]) -> None:
         jax.block_until_ready(work())
 
 
-def our_epoch(train: RankingData, shapes, loss, model) -> Callable[[], object]:
+def our_epoch(train: RankingData, shapes, loss, model, objective=None, hyper=None) -> Callable[[], object]:
+    """Of a loss of scores, or of an objective with its hyper-parameters."""
     batches = make_batches(train, shapes)
     order = np.zeros((shapes.queries, 3), dtype=np.int32)
     order[: len(batches.queries)] = np.random.default_rng(0).permutation(batches.queries)
     data = jax.device_put((batches.features, batches.labels, order))
     state = stochastic.OPTIMIZERS["adam"].init(model)
-    fixed = {"classes": shapes.classes, "objective": stochastic.LossOfScores(loss), "optimizer": "adam"}
-    seeds = np.zeros(2, dtype=np.uint32)
-    return lambda: stochastic._epoch(model, state, *data, len(batches.queries), 1e-3, {}, seeds, **fixed)
+    objective = objective or stochastic.LossOfScores(loss)
+    fixed = {"classes": shapes.classes, "objective": objective, "optimizer": "adam"}
+    hyper, seeds = {name: np.float32(value) for name, value in (hyper or {}).items()}, np.zeros(2, dtype=np.uint32)
+    return lambda: stochastic._epoch(model, state, *data, len(batches.queries), 1e-3, hyper, seeds, **fixed)
+
+
+def energies() -> None:
+    """energyndcg2011: an epoch of EnergyNDCG by width and by length of lists, beside BoltzRank's."""
+    ohsumed, title = dataset("ohsumed")
+    train = ohsumed.split(0, "train")
+    print()
+    works = [energy_epoch(train, "energyndcg", width=width) for width in (1, 5, 20)]
+    works += [energy_epoch(train, "energymap", width=20), energy_epoch(train, "boltzrank_pseudo")]
+    *by_width, of_map, pseudo, boltzrank = best_of_each([*works, energy_epoch(train, "boltzrank")], times=7)
+    for width, seconds in zip((1, 5, 20), by_width, strict=True):
+        times = f"{seconds / by_width[0]:.2f} x that of W = 1"
+        row(f"EnergyNDCG, {title} Fold1, an epoch, W = {width} ({times})", seconds)
+    row("EnergyMAP, W = 20", of_map)
+    row("BoltzRank's energy, pseudo-likelihood, W = n", pseudo)
+    row("EnergyNDCG, W = 5, beside BoltzRank", by_width[1], "BoltzRank with 20 drawn orders", boltzrank)
+    longer = [longer_lists(train, factor) for factor in (1, 2, 4)]
+    by_length = best_of_each([energy_epoch(data, "energyndcg", width=20) for data in longer], times=7)
+    for factor, seconds in zip((1, 2, 4), by_length, strict=True):
+        row(f"EnergyNDCG, W = 20, lists {factor} x as long ({seconds / by_length[0]:.2f} x)", seconds)
+    print()
+
+
+def energy_epoch(train: RankingData, method: str, width: int | None = None) -> Callable[[], object]:
+    """Compiled before it is given back."""
+    found = methods.find(method).make(**({} if width is None else {"width": width}))
+    model = two_layer.start(train.features.shape[1], found.units, seed=0)
+    hyper = {name: getattr(found, name) for name in found.traced}
+    epoch = our_epoch(train, found.plan([train]), None, model, found.objective(), hyper)
+    repeat(1, epoch)
+    return partial(repeat, 1, epoch)
+
+
+def longer_lists(train: RankingData, factor: int) -> RankingData:
+    """Each query with so many times as many documents of each label: those it has, again and again."""
+    rows = np.concatenate([np.tile(np.arange(rows.start, rows.stop), factor) for rows in train])
+    return replace(train, features=train.features[rows], labels=train.labels[rows], offsets=factor * train.offsets)
 
 
 def padded_epoch(train: RankingData, loss, model) -> Callable[[], object]:
@@ -233,6 +272,7 @@ def main() -> None:
     print("\nfrom here on one core; the best of several runs each\n")
     boosting()
     epochs()
+    energies()
     mq2007, title = dataset("mq2007")
     train, everything = mq2007.split(0, "train"), mq2007.data
 

@@ -18,6 +18,7 @@ DOCUMENTS = 6
 def figure1(entry: Entry, evidence: Evidence) -> Figure:
     """An edge joins two documents that are at most W ranks apart in the optimal order (Eq. 11)."""
     figure, axes = panels(2)
+    figure.set_size_inches(7.2, 1.7)
     for axis, width in zip(axes, (1, 2), strict=True):
         for first in range(1, DOCUMENTS + 1):
             for second in range(first + 1, min(first + width, DOCUMENTS) + 1):
@@ -31,7 +32,7 @@ def figure1(entry: Entry, evidence: Evidence) -> Figure:
         axis.scatter(ranks, 0 * ranks, s=330, facecolor="white", edgecolor="black", zorder=2)
         for rank in ranks:
             axis.text(rank, 0, f"$R_{rank}$", ha="center", va="center", zorder=3)
-        axis.set(title=f"W = {width}", xlim=(0.4, DOCUMENTS + 0.6), ylim=(-0.6, 1.3), aspect="equal")
+        axis.set(title=f"W = {width}", xlim=(0.4, DOCUMENTS + 0.6), ylim=(-0.4, 1.1), aspect="equal")
         axis.set_axis_off()
     figure.supxlabel("rank in the optimal order, of six documents", fontsize=8)
     return figure

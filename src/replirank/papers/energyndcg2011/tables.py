@@ -182,8 +182,8 @@ def _table1_notes(
     for (method, own), values in sheet.items():
         if method == "adarank_map":
             notes.append(
-                f"The paper's AdaRank-MAP ({printed[method][0]:.3f} at NDCG@1, {printed[method][-1]:.3f} at NDCG@10) is "
-                f"not LETOR 3.0's ({values[0]:.4f}, {values[-1]:.4f})."
+                f"The paper's AdaRank-MAP (NDCG@1 {printed[method][0]:.3f}, NDCG@10 {printed[method][-1]:.3f}) is not "
+                f"LETOR 3.0's ({values[0]:.4f}, {values[-1]:.4f})."
             )
         if own == "RankSVM-Struct":
             above = "above" if values[-1] > printed[ENERGY][-1] else "below"
@@ -233,7 +233,7 @@ def section5(entry: Entry, evidence: Evidence) -> Table:
         adjusted = stats.holm(pd.DataFrame(here)["randomization p"])
         rows += [{**row, "Holm p": float(p)} for row, p in zip(here, adjusted, strict=True)]
     frame = pd.DataFrame(rows)
-    notes += _verdict_notes(frame)
+    notes += _verdict_notes(frame) if printed else []
     notes += [
         "Each query's value is the mean over seeds. Means here are over queries, not over folds.",
         f"Randomization test: {evidence.flips:,} sign flips, two-sided; intervals: bootstrap over queries; Holm's "
@@ -253,7 +253,7 @@ def _verdict_notes(frame: pd.DataFrame) -> list[str]:
         better = int(np.sum((cuts["Holm p"] < 0.05) & (cuts["difference"] > 0)))
         worse = int(np.sum((cuts["Holm p"] < 0.05) & (cuts["difference"] < 0)))
         notes.append(
-            f"{name}, of which the paper says EnergyNDCG is {said}: {mean['difference']:+.4f} on the mean of ten cuts "
+            f"{name} (the paper says: EnergyNDCG is {said}): {mean['difference']:+.4f} on the mean of ten cuts "
             f"(Holm p = {mean['Holm p']:.3f}); higher at {int(np.sum(cuts['difference'] > 0))} of {len(cuts)} cuts, "
             f"significantly better at {better}, significantly worse at {worse}."
         )

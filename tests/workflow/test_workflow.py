@@ -59,6 +59,13 @@ PROMISED = {
         ["table1", "trec", "table2", "table3", "table4", "ttest", "table5", "table6", "data", "choices", "times"],
         ["figure1", "figure3", "figure4", "figure5", "figure6", "figure7"],
     ),
+    "energyndcg2011": (
+        [
+            *("table1", "section5", "section5_chosen", "widths", "table2", "readings", "circles", "chosen"),
+            *("data", "choices", "times"),
+        ],
+        ["figure1", "figure2"],
+    ),
     "bayesopt2010": (["table1", "methods", "cases", "data", "choices", "times"], ["figure1", "curves"]),
 }
 
@@ -93,6 +100,7 @@ def test_the_tidy_frame_has_every_query_once_for_each_method_and_split(quick):
     assert counts["ranknet2005"].unstack().shape == (1, 6)
     assert counts["frank2007"].unstack().shape == (3, 9)
     assert counts["bayesopt2010"].unstack().shape == (1, 7)
+    assert counts["energyndcg2011"].unstack().shape == (3, 7)
     # ranknet2005's Table 5 and LETOR's table of fits are on the training queries.
     splits = metrics.groupby("paper")["split"].agg(set)
     assert splits["ranknet2005"] == splits["letor"] == {"train", "vali", "test"}

@@ -10,6 +10,7 @@ from replirank.methods.families.energy import BlanketEnergy
 
 @dataclass(frozen=True)
 class EnergyMAP(BlanketEnergy):
+    epochs: int = 50
     alpha: float = 1.0  # average precision changes by less than NDCG, which nothing normalises here
 
     title = "EnergyMAP"

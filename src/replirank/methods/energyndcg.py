@@ -21,7 +21,7 @@ class EnergyNDCG(BlanketEnergy):
 
     title = "EnergyNDCG"
     metric = staticmethod(ndcg_swaps)
-    grid = {"width": (5, 20), "alpha": (0.1, 0.5), "learning_rate": (0.0005,)}
+    grid = {"width": (5, 20), "alpha": (0.1, 0.5), "learning_rate": (0.001,)}
 
     def objective(self) -> Objective:
         if self.signed or self.moving:

@@ -108,14 +108,14 @@ class Energy(Descent):
     `alpha` stands for Eq. 12's 2 alpha / (m (m - 1)), the same for queries of all lengths m.
     """
 
-    learning_rate: float = 0.0005
+    learning_rate: float = 0.001
     alpha: float = 0.1
     units: int = 10  # as in section V.A
     draws: int = 4  # of the order of documents with equal labels, in each step
 
     metric: ClassVar[Metric]
-    # The ties that are drawn make an epoch's loss rise and fall: that is no sign of going astray.
-    patience = None
+    # The ties that are drawn make an epoch's loss rise and fall: the rate is halved after eight epochs above another.
+    patience = 8
     plan = staticmethod(pair_shapes)
     share = staticmethod(share_in_feature_order)
 

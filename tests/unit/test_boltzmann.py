@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from replirank.losses import boltzmann
 from replirank.losses.boltzmann import draw, energies, expectation, expected_ndcg, log_partition, ndcg_of_ranks
 from replirank.metrics.per_query import Judge
 
@@ -64,14 +65,17 @@ def test_ndcg_is_that_of_the_metrics():
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_estimates_converge_to_the_sums_over_all_orders(alpha):
-    """With 10,000 times as many draws the mean error of 20 estimates falls a hundredfold; fifty are asked for."""
+    """An error falls with the square root of the draws: to a tenth with a hundred times as many, a fifth is asked for.
+
+    Of few draws, where weights are uneven, this need not hold yet.
+    """
     log_z, expected = exact(alpha)
     few, many = (
         np.abs(np.array([estimates(alpha, draws, seed) for seed in range(20)]) - [log_z, expected]).mean(axis=0)
-        for draws in (10, 100_000)
+        for draws in (1000, 100_000)
     )
-    assert np.all(many < few / 50)
-    assert np.all(many < 0.005)
+    assert np.all(many < few / 5)
+    assert np.all(many < 0.01)
 
 
 def test_chances_to_be_drawn_are_those_of_the_orders():
@@ -82,6 +86,30 @@ def test_chances_to_be_drawn_are_those_of_the_orders():
     assert len(orders) == 120
     assert_allclose(chances.sum(), 1)
     assert np.all(np.abs(counts - 200_000 * chances) < 5 * np.sqrt(200_000 * chances) + 1)
+
+
+@pytest.mark.parametrize("scale", [1.0, 20.0])
+def test_sorting_and_comparing_agree(scale):
+    random = np.random.default_rng(0)
+    scores, where = jnp.asarray(scale * random.normal(size=40)), jnp.asarray(np.arange(40) < 37)
+    found = []
+    for bound in (10, 1000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(boltzmann, "SORT_ABOVE", bound)
+            found.append(draw(scores, where=where, alpha=1.0, draws=30, key=jax.random.key(2)))
+    sorted_, compared = found
+    assert_array_equal(sorted_.ranks, compared.ranks)
+    assert_allclose(sorted_.log_chances, compared.log_chances, rtol=1e-9)
+
+
+def test_for_two_documents_the_drawing_model_is_the_boltzmann_distribution_itself():
+    """Both give the first document the first rank with the odds e^(2 alpha (f_1 - f_2)): all weights are equal."""
+    two = {"where": jnp.asarray([True, True]), "alpha": 0.8}
+    scores = jnp.asarray([0.9, 0.2])
+    drawn = draw(scores, **two, draws=50, key=jax.random.key(0))
+    weights = -energies(scores, drawn.ranks, **two) - drawn.log_chances
+    assert_allclose(weights, weights[0])
+    assert len(np.unique(np.asarray(drawn.log_chances))) == 2
 
 
 def test_ranks_are_permutations_and_padding_has_none():

@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from replirank.engines.comparisons import learn_to_compare, wrongly_compared
 from replirank.engines.task import Task
 from replirank.errors import ReplirankError
+from replirank.methods.sortnet import SortNet
 from replirank.metrics.per_query import Judge
 from replirank.models import comparator
 from replirank.models.comparator import Comparator, cyclic_triples, sort_by
@@ -130,9 +131,23 @@ def test_only_pairs_that_were_compared_and_are_wrong_are_found():
     assert wrongly_compared(by_first_feature(), task.train).tolist() == [[2, 3]]
 
 
-def test_equal_preference_of_different_labels_is_wrong():
-    task = small_task([[1, 0], [1, 0]], [0, 1], [2])
+def test_equal_preference_of_different_labels_is_wrong_unless_no_comparator_can_tell_them_apart():
+    task = small_task([[1, 0], [1, 5], [1, 0], [1, 0]], [0, 1, 0, 1], [2, 2])
     assert wrongly_compared(by_first_feature(), task.train).tolist() == [[1, 0]]
+
+
+def test_the_order_of_documents_does_not_matter_where_features_are_the_same_and_labels_are_not():
+    random = np.random.default_rng(0)
+    features = random.integers(0, 3, (60, 2)).astype(float)
+    labels, order = random.integers(0, 3, 60), random.permutation(30)
+    order = np.concatenate([order, 30 + order])
+    one, other = (small_task(features[rows], labels[rows], [30, 30]) for rows in (np.arange(60), order))
+    nets = []
+    for task in (one, replace(one, train=other.train)):
+        task = replace(task, shared=SortNet.share(task.train))
+        nets.append(SortNet(learning_rate=0.01, rounds=3).fit(task).model)
+    assert_array_equal(nets[0].first, nets[1].first)
+    assert_array_equal(nets[0].output, nets[1].output)
 
 
 def hidden_order(seed=0, queries=20, documents=10):

@@ -19,7 +19,10 @@ def feature_order(features: np.ndarray) -> np.ndarray:
 
 
 def in_feature_order(data: RankingData) -> RankingData:
-    """The documents of each query in this order: what is then drawn at random is drawn for the same documents."""
-    order = np.lexsort((*data.features.T[::-1], data.query_of))
+    """The documents of each query in this order, those with the same features by label.
+
+    What is then drawn at random is drawn for the same documents, in whatever order they came.
+    """
+    order = np.lexsort((data.labels, *data.features.T[::-1], data.query_of))
     names = None if data.document_ids is None else data.document_ids[order]
     return replace(data, features=data.features[order], labels=data.labels[order], document_ids=names)

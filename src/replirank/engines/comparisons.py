@@ -68,7 +68,10 @@ def learn_to_compare(model: Comparator, *, task: Task, learning_rate: float, rou
 
 
 def wrongly_compared(model: Comparator, train: RankingData) -> np.ndarray:
-    """(pairs, 2): the rows of the better and the worse document of each pair that was compared and not put in order."""
+    """(pairs, 2): the rows of the better and the worse document of each pair that was compared and not put in order.
+
+    Two documents with the same features are left out: no comparator can tell them apart.
+    """
     found: list[tuple[int, int]] = []
     for rows in train:
         labels = train.labels[rows].tolist()
@@ -76,13 +79,15 @@ def wrongly_compared(model: Comparator, train: RankingData) -> np.ndarray:
             continue
 
         def note(one: int, other: int, preference: float, labels=labels, start=int(rows.start)) -> None:
-            if labels[one] > labels[other] and not preference > 0:
+            if labels[one] > labels[other] and preference <= 0:
                 found.append((start + one, start + other))
-            elif labels[one] < labels[other] and not preference < 0:
+            elif labels[one] < labels[other] and preference >= 0:
                 found.append((start + other, start + one))
 
         sort_by(model.preferences(train.features[rows]), np.arange(len(labels)), note)
-    return np.array(found, dtype=np.int32).reshape(-1, 2)
+    pairs = np.array(found, dtype=np.int32).reshape(-1, 2)
+    differ = np.any(train.features[pairs[:, 0]] != train.features[pairs[:, 1]], axis=1)
+    return pairs[differ]
 
 
 def _in_steps(pairs: np.ndarray) -> tuple[np.ndarray, int]:
@@ -96,7 +101,8 @@ def _in_steps(pairs: np.ndarray) -> tuple[np.ndarray, int]:
 @jax.jit
 def _epoch(model, state, features, pairs, count, learning_rate):
     def cost(model, better, worse, there):
-        # The output that says "first" has a target of 1, the other one of 0: squared errors of logistic outputs.
+        # Of two logistic outputs "x is first" has the target 1 and "y is first" 0. The second mirrors the first: its
+        # squared error is the same and is left out.
         missed = jax.nn.sigmoid(-model.preference(features[better], features[worse]))
         return jnp.sum(jnp.where(there, missed**2, 0.0))
 

@@ -99,6 +99,8 @@ def rank_logits(
 ) -> jax.Array:
     """(documents, ranks): minus the energy of each document at each rank, up to a constant of the document.
 
+    `minus_log_likelihood` has a faster form of it where all documents share the values of ranks.
+
     The blanket of a document are the `width` documents before and behind it in the optimal order; these keep their
     ranks. Of two documents the one at the better rank should have the higher score: minus the energy of a pair is what
     its swap changes times (the score above - the score below).
@@ -127,8 +129,8 @@ def minus_log_likelihood(
 ) -> jax.Array:
     """Minus the log pseudo-likelihood of the optimal order (Eq. 8 and 12), summed over the documents given.
 
-    These may be the first of the query's `documents`, of which there are as many as ranks that a document may have;
-    `ranks` is their number with padding.
+    These may be only the first documents of the optimal order. `documents` is how many the query has, and so how many
+    ranks are possible; `ranks` is that number with padding.
 
     >>> two = jnp.array([1.0, 0.0])
     >>> both = {"where": jnp.array([True, True]), "documents": 2, "ranks": 2, "metric": ndcg_swaps, "width": 1}
@@ -183,10 +185,10 @@ def _log_total_and_slope(strengths: jax.Array, values: jax.Array, there: jax.Arr
     return jnp.log(total) + largest, (shares @ values) / total
 
 
-# The equations read to the letter
+# Other readings of the equations
 
 
-def rank_logits_to_the_letter(
+def rank_logits_of_reading(
     scores: jax.Array,
     labels: jax.Array,
     *,
@@ -196,16 +198,17 @@ def rank_logits_to_the_letter(
     signed: bool,
     moving: bool,
 ) -> jax.Array:
-    """Other readings of Eq. 5 and 12, with NDCG; a table of the paper's room shows what they do.
+    """`rank_logits` with NDCG and another reading of Eq. 5 and 12; a table of the paper's room shows what these do.
 
     `signed`: Eq. 5's difference without absolute value. `moving`: the blanket of a document at rank k are the documents
-    within `width` of k, as the sums of Eq. 12 run, and not those around its own rank.
+    within `width` of k, as the sums of Eq. 12 run, and not those around its own rank. Both at once are the equations to
+    the letter.
     """
     place = jnp.arange(len(labels)).astype(scores.dtype)
     gaps, values = ndcg_swaps(labels, where=where, ranks=len(labels))
     gains = jnp.exp2(jnp.where(where, labels, 0.0))
     gaps = gains[None, :] - gains[:, None] if signed else gaps  # minus Eq. 5's, since minus the energy is asked for
-    near = where[None, :] & (jnp.abs(place[:, None] - place[None, :]) <= width)  # rank k, document j
+    near = where[None, :] & (jnp.abs(place[:, None] - place[None, :]) <= width)
     pairs = alpha * jnp.where(where[None, :], gaps * (scores[:, None] - scores[None, :]), 0.0)
     if not moving:
         return jnp.sum(jnp.where(near, pairs, 0.0), axis=1)[:, None] * values[None, :]

@@ -47,9 +47,9 @@ class Comparator(Model):
         return one_role - one_role.T
 
     def score_query(self, features: np.ndarray) -> np.ndarray:
-        """How many documents do not come before a document, when they are sorted by the comparator."""
-        preferences, start = self.preferences(features), feature_order(features)
-        order = sort_by(preferences, start)
+        """How many places a document is above the last, when the comparator sorts. Equals share a place."""
+        preferences = self.preferences(features)
+        order = sort_by(preferences, feature_order(features))
         # Where neither of two neighbours is preferred, they share a score.
         behind = preferences[order[:-1], order[1:]] != 0
         place = np.concatenate([[0], np.cumsum(behind)]) if len(order) else np.zeros(0)

@@ -18,7 +18,7 @@ from replirank.losses.energy import (
     minus_log_diagonal,
     minus_log_likelihood,
     optimal_order,
-    rank_logits_to_the_letter,
+    rank_logits_of_reading,
 )
 from replirank.methods.base import Task
 from replirank.methods.families.descent import Descent
@@ -28,7 +28,7 @@ from replirank.models.base import Model
 
 @dataclass(frozen=True)
 class PseudoLikelihood:
-    """The objective: the mean over `draws` of an optimal order, new ones in every step.
+    """The objective: the cost, averaged over `draws` random orders of the ties, drawn anew in every step.
 
     `widest` bounds the traced width; None: each document is a neighbour of every other. Behind the last document that
     is better than the worst, all are of the lowest label. Of these, all but the first `widest` have neighbours of that
@@ -65,7 +65,7 @@ class PseudoLikelihood:
 
 
 @dataclass(frozen=True)
-class ToTheLetter:
+class OtherReading:
     """The same with another reading of Eq. 5 and 12 (losses/energy.py), for one draw of an optimal order."""
 
     signed: bool
@@ -74,7 +74,7 @@ class ToTheLetter:
     def __call__(self, model: Model, query: Query, hyper: Mapping[str, jax.Array], key: jax.Array) -> jax.Array:
         order = optimal_order(query.labels, where=query.mask, first=len(query.labels), key=key)
         where = query.mask[order]
-        logits = rank_logits_to_the_letter(
+        logits = rank_logits_of_reading(
             model.score_query(query.features[order]),
             query.labels[order],
             where=where,
@@ -130,10 +130,6 @@ class BlanketEnergy(Energy):
     width: int = 5  # W
 
     traced = ("width", "alpha")
-
-    @classmethod
-    def unsupported(cls, data: RankingData) -> str | None:
-        return too_high(data)
 
     def objective(self) -> Objective:
         return PseudoLikelihood(self.metric, self.draws, widest=max(self.width, WIDEST))

@@ -9,7 +9,15 @@ from matplotlib.patches import Arc
 from replirank.papers.common import Entry
 from replirank.papers.common.figures import legend_below, panels, style
 from replirank.papers.energyndcg2011.seeds import DEPTH, WIDTHS
-from replirank.papers.energyndcg2011.tables import CHOSEN_BY_CUT, ENERGY, drawn, of_widths, over_draws, sweep_sets
+from replirank.papers.energyndcg2011.tables import (
+    CHOSEN_BY_CUT,
+    CUTS,
+    ENERGY,
+    drawn,
+    of_widths,
+    over_draws,
+    sweep_sets,
+)
 from replirank.reporting.evidence import Evidence
 
 DOCUMENTS = 6
@@ -47,7 +55,7 @@ def figure2(entry: Entry, evidence: Evidence) -> Figure:
         systems = of_widths(drawn(evidence, dataset, ENERGY))
         shown = [*(f"W = {width}" for width in WIDTHS), CHOSEN_BY_CUT]
         for number, trial in enumerate(shown):
-            means, spread = over_draws(systems[trial])
+            means, spread = (values[CUTS] for values in over_draws(systems[trial]))
             # Side by side, so that bars of equal height can be told apart.
             places = np.arange(1, DEPTH + 1) + 0.07 * (number - (len(shown) - 1) / 2)
             look = style((number + 1) % len(shown))  # black for the last one, which is chosen

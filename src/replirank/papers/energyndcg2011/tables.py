@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from replirank import methods
 from replirank.evaluation import stats
 from replirank.metrics.conventions import convention
 from replirank.papers.common import Entry
+from replirank.papers.common.tables import times_table
 from replirank.papers.energyndcg2011.seeds import DEPTH, EXPERIMENTS, READINGS, WIDTH, WIDTHS
 from replirank.reporting.evidence import Evidence
 from replirank.reporting.tables import Table
@@ -19,7 +21,8 @@ from replirank.seeds import derive
 ENERGY, SORTNET, SVM = "energyndcg", "sortnet", "ranksvm"
 BESIDE = ("energymap", "boltzrank", "boltzrank_pseudo")  # which Table I does not have
 CUTS = [f"ndcg@{k}" for k in range(1, DEPTH + 1)]
-SHOWN = [f"NDCG@{k}" for k in range(1, DEPTH + 1)]
+VALUES = [*CUTS, "map"]
+SHOWN = [*(f"NDCG@{k}" for k in range(1, DEPTH + 1)), "MAP"]
 MEAN = "mean of ten cuts"
 PLACE = ["draw", "fold", "query"]
 
@@ -38,14 +41,14 @@ SAID = {
 }
 
 
-# A system's values: one row for each draw, fold and test query, with the columns CUTS. Without draws, draw is 1.
+# A system's values: one row for each draw, fold and test query, with the columns VALUES. Without draws, draw is 1.
 
 
 def drawn(evidence: Evidence, dataset: str, experiment: str) -> pd.DataFrame:
     """The rows of all draws of an experiment; empty where it is not among what the table or figure needs."""
     paths = [path for path in evidence.needs if path.parent.name == dataset]
     frames = [pd.read_parquet(path) for path in paths if path.stem.rpartition("_")[0] == experiment]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*PLACE, "trial", "split", *CUTS])
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*PLACE, "trial", "split", *VALUES])
 
 
 def by_trial(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -53,35 +56,38 @@ def by_trial(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def of_widths(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """EnergyNDCG with each width; with the width that validation chose in each fold, by NDCG@10; and by NDCG@n."""
-    systems = by_trial(rows)
-    means = rows[rows["split"] == "vali"].groupby(["draw", "fold", "trial"], sort=False)[CUTS].mean()
-    best = means.groupby(["draw", "fold"], sort=False).idxmax()  # of equals the first, the narrowest
+    """EnergyNDCG with each width; with the width that validation chose in each fold, by NDCG@10; and by NDCG@n.
+
+    The last is made of several models, one for each n: it has no MAP.
+    """
+    systems, best = by_trial(rows), best_widths(rows)
     tests = rows[rows["split"] == "test"].set_index(["draw", "fold", "trial"]).sort_index()
     chosen, by_cut = [], []
-    for place, keys in best.iterrows():
-        chosen.append(_at(tests, place, keys[CUTS[-1]]))
-        parts = {cut: _at(tests, place, keys[cut]).set_index("query")[cut] for cut in CUTS}
-        by_cut.append(pd.DataFrame(parts).reset_index().assign(draw=place[0], fold=place[1]))
-    return systems | {CHOSEN: pd.concat(chosen), CHOSEN_BY_CUT: pd.concat(by_cut)}
+    for (draw, fold), widths in best.iterrows():
+        here = {width: tests.loc[[(draw, fold, width)]].set_index("query") for width in set(widths)}
+        parts = [here[widths[CUTS[-1]]][VALUES], pd.DataFrame({cut: here[widths[cut]][cut] for cut in CUTS})]
+        for values, found in zip(parts, (chosen, by_cut), strict=True):
+            found.append(values.reset_index().assign(draw=draw, fold=fold))
+    return systems | {CHOSEN: pd.concat(chosen), CHOSEN_BY_CUT: pd.concat(by_cut).assign(map=np.nan)}
 
 
-def _at(tests: pd.DataFrame, place: tuple[int, int], key: tuple) -> pd.DataFrame:
-    rows = tests.loc[[(*place, key[-1])]].reset_index(drop=True)
-    return rows[["query", *CUTS]].assign(draw=place[0], fold=place[1])
+def best_widths(rows: pd.DataFrame) -> pd.DataFrame:
+    """By draw and fold: the trial that is best on validation at each cut; of equals the first, the narrowest."""
+    means = rows[rows["split"] == "vali"].groupby(["draw", "fold", "trial"], sort=False)[CUTS].mean()
+    return means.groupby(["draw", "fold"], sort=False).idxmax().map(lambda key: key[-1])
 
 
 def trained_once(evidence: Evidence, dataset: str, method: str) -> pd.DataFrame:
     """A method of the tidy frame."""
     name = evidence.convention(dataset)
     rows = evidence.rows(dataset)
-    rows = rows[rows["method"] == method].rename(columns={f"{name}.{cut}": cut for cut in CUTS})
+    rows = rows[rows["method"] == method].rename(columns={f"{name}.{value}": value for value in VALUES})
     return rows.assign(draw=1)
 
 
 def over_draws(rows: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     """Mean and standard deviation over draws of the means over queries, then folds. One draw has no deviation."""
-    draws = rows.groupby(["draw", "fold"])[CUTS].mean().groupby("draw").mean()
+    draws = rows.groupby(["draw", "fold"])[VALUES].mean().groupby("draw").mean()
     return draws.mean(), draws.std(ddof=1)
 
 
@@ -110,7 +116,7 @@ def lines(
         for source, theirs in beside.get(system, {}).items():
             found.append({**start, "value": source, **dict(zip(SHOWN, theirs, strict=True))})
             if source == "paper":
-                gaps = ours.to_numpy() - np.asarray(theirs)
+                gaps = ours.to_numpy() - np.array(theirs, dtype=float)
                 found.append({**start, "value": "ours - paper", **dict(zip(SHOWN, gaps, strict=True))})
     return found
 
@@ -145,12 +151,12 @@ def systems_of_table1(evidence: Evidence, dataset: str) -> dict[str, tuple[str, 
 
 
 def of_sheet(evidence: Evidence, dataset: str) -> dict[tuple[str, str], list[float]]:
-    """By method and by the sheet's own name for it: LETOR's NDCG@1..10."""
+    """By method and by the sheet's own name for it: LETOR's NDCG@1..10 and MAP."""
     sheets = evidence.sheets
     here = (sheets["dataset"] == dataset) & (sheets["convention"] == evidence.convention(dataset))
     means = sheets[here & (sheets["split"] == "test") & (sheets["fold"] == "mean")]
     wide = means.pivot(index=["method", "printed_as"], columns="metric", values="value")
-    return {key: row[CUTS].tolist() for key, row in wide.iterrows()} if len(wide) else {}
+    return {key: row[VALUES].tolist() for key, row in wide.iterrows()} if len(wide) else {}
 
 
 def table1(entry: Entry, evidence: Evidence) -> Table:
@@ -163,7 +169,7 @@ def table1(entry: Entry, evidence: Evidence) -> Table:
         for name, (method, _) in systems.items():
             if method in printed and name != title(evidence, ENERGY, CHOSEN):
                 letors = {f"LETOR 3.0, {own}": values for (known, own), values in sheet.items() if known == method}
-                beside[name] = {"paper": printed[method], **letors}
+                beside[name] = {"paper": [*printed[method], np.nan], **letors}
         notes += _table1_notes(printed, sheet)
     rows = lines({name: values for name, (_, values) in systems.items()}, dataset, evidence, beside)
     notes += [
@@ -183,13 +189,13 @@ def _table1_notes(
         if method == "adarank_map":
             notes.append(
                 f"The paper's AdaRank-MAP (NDCG@1 {printed[method][0]:.3f}, NDCG@10 {printed[method][-1]:.3f}) is not "
-                f"LETOR 3.0's ({values[0]:.4f}, {values[-1]:.4f})."
+                f"LETOR 3.0's ({values[0]:.4f}, {values[DEPTH - 1]:.4f})."
             )
         if own == "RankSVM-Struct":
-            above = "above" if values[-1] > printed[ENERGY][-1] else "below"
+            above = "above" if values[DEPTH - 1] > printed[ENERGY][-1] else "below"
             notes.append(
                 "The paper's RankSVM is the oldest of LETOR's three. RankSVM-Struct, which ours is like, has "
-                f"{values[-1]:.4f} at NDCG@10, {above} the paper's EnergyNDCG ({printed[ENERGY][-1]:.3f})."
+                f"{values[DEPTH - 1]:.4f} at NDCG@10, {above} the paper's EnergyNDCG ({printed[ENERGY][-1]:.3f})."
             )
     return notes
 
@@ -233,8 +239,11 @@ def section5(entry: Entry, evidence: Evidence) -> Table:
         adjusted = stats.holm(pd.DataFrame(here)["randomization p"])
         rows += [{**row, "Holm p": float(p)} for row, p in zip(here, adjusted, strict=True)]
     frame = pd.DataFrame(rows)
-    notes += _verdict_notes(frame) if printed else []
+    if printed:
+        notes += [*_verdict_notes(frame), *_table1_notes(printed, of_sheet(evidence, dataset))]
     notes += [
+        "The mean of ten cuts is the test of a claim; the cuts depend on each other, and their counts only describe. "
+        "No significant difference is no proof of likeness: the interval says how large a difference may be.",
         "Each query's value is the mean over seeds. Means here are over queries, not over folds.",
         f"Randomization test: {evidence.flips:,} sign flips, two-sided; intervals: bootstrap over queries; Holm's "
         f"correction over the {len(others)} methods at each metric.",
@@ -254,7 +263,8 @@ def _verdict_notes(frame: pd.DataFrame) -> list[str]:
         worse = int(np.sum((cuts["Holm p"] < 0.05) & (cuts["difference"] < 0)))
         notes.append(
             f"{name} (the paper says: EnergyNDCG is {said}): {mean['difference']:+.4f} on the mean of ten cuts "
-            f"(Holm p = {mean['Holm p']:.3f}); higher at {int(np.sum(cuts['difference'] > 0))} of {len(cuts)} cuts, "
+            f"(95% {mean['95% from']:+.4f} to {mean['95% to']:+.4f}, Holm p = {mean['Holm p']:.3f}); higher at "
+            f"{int(np.sum(cuts['difference'] > 0))} of {len(cuts)} cuts, "
             f"significantly better at {better}, significantly worse at {worse}."
         )
     return notes
@@ -274,18 +284,21 @@ def widths(entry: Entry, evidence: Evidence) -> Table:
         systems = of_widths(drawn(evidence, dataset, ENERGY))
         of_set = lines(systems, dataset, evidence, {})
         rows += [{"data set": evidence.cards[dataset]["title"], **row} for row in of_set]
-        best = {trial: over_draws(values)[0] for trial, values in systems.items()}
-        at_all = [best[f"W = {width}"] for width in WIDTHS]
-        rising = sum(at_all[WIDTHS.index(WIDTH)] > at_all[0])
+        at_all = [over_draws(systems[f"W = {width}"])[0] for width in WIDTHS]
+        rising = sum(at_all[WIDTHS.index(WIDTH)][CUTS] > at_all[0][CUTS])
+        chosen_widths = best_widths(drawn(evidence, dataset, ENERGY))[CUTS[-1]].value_counts()
+        often = [(trial, chosen_widths[trial]) for trial in systems if trial in chosen_widths]
         notes.append(
             f"{evidence.label(dataset)}: W = {WIDTH} is above W = 1 at {rising} of {DEPTH} cuts; at NDCG@10 the widths "
             + ", ".join(f"{width}: {means[CUTS[-1]]:.4f}" for width, means in zip(WIDTHS, at_all, strict=True))
+            + f". Of {chosen_widths.sum()} runs (folds and seeds) validation NDCG@10 chose "
+            + ", ".join(f"{trial} in {count}" for trial, count in often)
             + "."
         )
         notes.append(metric_note(evidence, dataset))
     notes += [
         "W chosen: by validation NDCG@10 in each fold; W chosen for each n: by validation NDCG@n, as in the paper's "
-        "figure. alpha, learning rate and epoch are chosen by validation NDCG@10 for each W.",
+        "figure. alpha and the epoch are chosen by validation NDCG@10 for each W.",
         *evidence.notes(sweep_sets(evidence)),
     ]
     frame = pd.DataFrame(rows).rename(columns={"system": "width"})
@@ -316,10 +329,12 @@ def readings(entry: Entry, evidence: Evidence) -> Table:
         means = here.groupby(["split", "fold"])[CUTS].mean().groupby("split").mean()
         test = {f"NDCG@{k}": float(means.loc["test", f"ndcg@{k}"]) for k in (1, 3, 5, 10)}
         start = {"data": evidence.origin(dataset), "reading": reading}
-        found.append({**start, "validation NDCG@10": float(means.loc["vali", CUTS[-1]]), **test})
+        kept, last = float(means.loc["vali", CUTS[-1]]), float(here.groupby("fold")["last"].first().mean())
+        found.append({**start, "validation NDCG@10": kept, "of the last epoch": last, **test})
     notes = [
-        f"W = {WIDTH}, one seed; alpha (.01 or .1) and the epoch are chosen on validation. dNDCG as Eq. 5 has it, with "
-        "its sign, gives two documents the same energy in both orders, whatever their scores.",
+        f"W = {WIDTH}, one seed, at most 30 epochs, learning rate .001, ties drawn once in each step; alpha (.01 or "
+        ".1) and the epoch are chosen on validation by NDCG@10. The last epoch shows where training leads.",
+        "dNDCG as Eq. 5 has it, with its sign: both documents of a pair prefer the same rank, whatever their scores.",
         metric_note(evidence, dataset),
         *evidence.notes([dataset]),
     ]
@@ -377,6 +392,13 @@ def chosen(entry: Entry, evidence: Evidence) -> Table:
     return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(found), notes)
 
 
+def times(entry: Entry, evidence: Evidence) -> Table:
+    """The common table, which knows of no seeds."""
+    table = times_table(entry, evidence)
+    own = ", ".join(title(evidence, method) for method in (ENERGY, SORTNET, *BESIDE))
+    return replace(table, notes=[*table.notes, f"{own}: see results/benchmarks/energyndcg2011/seeds."])
+
+
 TABLES = {
     "table1": table1,
     "section5": section5,
@@ -385,4 +407,5 @@ TABLES = {
     "readings": readings,
     "circles": circles,
     "chosen": chosen,
+    "times": times,
 }

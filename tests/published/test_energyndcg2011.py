@@ -81,6 +81,35 @@ def test_the_reference_run_reaches_what_was_to_be_shown():
     assert line(table, "BoltzRank")["NDCG@10"] >= 0.42
 
 
+def test_the_readme_says_what_the_reference_run_found():
+    said = " ".join((ROOT / "README.md").read_text().partition("- **energyndcg2011.**")[2].split())
+    table, readings = (pd.read_csv(REFERENCE / f"{name}.csv") for name in ("table1", "readings"))
+    cuts = [f"NDCG@{k}" for k in range(1, 11)]
+
+    def short(value: float) -> str:
+        return f"{value:.3f}".lstrip("0")
+
+    energy, chosen = line(table, "EnergyNDCG, W = 5"), line(table, "EnergyNDCG, W chosen")
+    below = -line(table, "EnergyNDCG, W = 5", "ours - paper")[cuts]
+    for words in (
+        f"do not rank (NDCG@10 {short(readings['NDCG@10'][0])} on OHSUMED)",
+        f"an NDCG@1 of {short(energy['NDCG@1'])} and an NDCG@10 of {short(energy['NDCG@10'])} (paper: .516, .444)",
+        f"{short(below.min())} to {short(below.max())} below the paper at the ten cuts",
+        f"with W chosen on validation {short(chosen['NDCG@1'])} and {short(chosen['NDCG@10'])}.",
+        f"SortNet has an NDCG@10 of {short(line(table, 'SortNet')['NDCG@10'])} (paper: .445)",
+        f"BoltzRank {short(line(table, 'BoltzRank')['NDCG@10'])}, its energy under the pseudo-likelihood "
+        f"{short(line(table, 'BoltzRank, pseudo-likelihood')['NDCG@10'])}.",
+    ):
+        assert words in said
+    tests = {name: pd.read_csv(REFERENCE / f"{name}.csv") for name in ("section5", "section5_chosen")}
+    means = {name: rows[rows["metric"] == "mean of ten cuts"].set_index("against") for name, rows in tests.items()}
+    for rows in means.values():
+        assert (rows[rows["the paper says"] == "significantly better"]["Holm p"] > 0.05).all()
+    for_five, for_chosen = (short(rows.loc["AdaRank-NDCG", "Holm p"]) for rows in means.values())
+    assert f"significantly better than W = 5 (Holm p = {for_five}), and not than W chosen ({for_chosen})" in said
+    assert means["section5"].loc["AdaRank-NDCG", "difference"] < 0
+
+
 def test_in_the_reference_run_w_5_is_above_w_1_on_both_sets():
     table = pd.read_csv(REFERENCE / "widths.csv")
     for _, rows in table[table["value"] == "ours"].groupby("data set"):

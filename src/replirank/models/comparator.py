@@ -80,10 +80,10 @@ def sort_by(preferences: np.ndarray, start: Sequence[int] | np.ndarray, seen: Se
     >>> sort_by(np.array([[0.0, -1.0, -1.0], [1.0, 0.0, 1.0], [1.0, -1.0, 0.0]]), start=[0, 1, 2]).tolist()
     [1, 2, 0]
     """
-    rows = preferences.tolist()  # plain numbers: a look into an array takes ten times as long
+    numbers = memoryview(np.ascontiguousarray(preferences))  # a look into an array takes several times as long
 
     def compare(one: int, other: int) -> int:
-        preference = rows[one][other]
+        preference = numbers[one, other]
         if seen is not None:
             seen(one, other, preference)
         return (preference < 0) - (preference > 0)

@@ -80,7 +80,8 @@ def sort_by(preferences: np.ndarray, start: Sequence[int] | np.ndarray, seen: Se
     >>> sort_by(np.array([[0.0, -1.0, -1.0], [1.0, 0.0, 1.0], [1.0, -1.0, 0.0]]), start=[0, 1, 2]).tolist()
     [1, 2, 0]
     """
-    numbers = memoryview(np.ascontiguousarray(preferences))  # a look into an array takes several times as long
+    # A look into an array takes several times as long.
+    numbers = memoryview(np.ascontiguousarray(preferences))  # type: ignore[arg-type]  # an array is a buffer
 
     def compare(one: int, other: int) -> int:
         preference = numbers[one, other]

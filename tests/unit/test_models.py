@@ -18,6 +18,7 @@ from replirank.errors import ReplirankError
 from replirank.models import linear, two_layer
 from replirank.models.base import Model, load, save
 from replirank.models.bayes_optimal import BayesOptimal
+from replirank.models.comparator import Comparator
 from replirank.models.linear import Affine, Linear
 from replirank.models.quadratic import Quadratic
 from replirank.models.stumps import Stumps
@@ -66,6 +67,12 @@ def an_affine(features, seed=1):
     return Affine(a_linear(features, seed).weights, np.array(-0.25 * seed))
 
 
+def a_comparator(features, seed=1, units=5):
+    random = np.random.default_rng(seed)
+    shapes = (features, units), (features, units), (units,), (units,)
+    return Comparator(*(random.normal(size=shape).astype(np.float32) for shape in shapes))
+
+
 # class -> a model for so many features
 EXAMPLES = {
     Linear: a_linear,
@@ -74,9 +81,11 @@ EXAMPLES = {
     Quadratic: a_quadratic,
     BayesOptimal: a_bayes_optimal,
     Stumps: a_stumps,
+    Comparator: a_comparator,
 }
 
 every_kind = pytest.mark.parametrize("example", EXAMPLES.values(), ids=[model.__name__ for model in EXAMPLES])
+BY_DOCUMENT = [model for model in EXAMPLES if model.by_document]
 
 
 def test_every_kind_has_an_example_here():
@@ -175,7 +184,7 @@ def test_a_file_makes_no_other_package_be_imported(tmp_path):
 # Each document for itself
 
 
-@every_kind
+@pytest.mark.parametrize("example", [EXAMPLES[model] for model in BY_DOCUMENT], ids=lambda example: example.__name__)
 @pytest.mark.parametrize("features", [1, 2, 3, 8, 46, 136, 700])
 def test_scoring_does_not_depend_on_other_rows(example, features):
     """To the last bit: matrix products, buffers and vector units all cut rows where it suits them."""
@@ -205,11 +214,25 @@ def test_a_score_for_each_document_in_float64(example):
     assert scores.dtype == np.float64
 
 
+def test_what_a_comparator_prefers_does_not_depend_on_other_documents():
+    """To the last bit; its scores are places, which do."""
+    x, model = documents(300, 46), jax.tree.map(np.float64, a_comparator(46))
+    preferences = model.preferences(x)
+    for some in (slice(7, 8), slice(3, 200), slice(5, None, 3)):
+        assert model.preferences(x[some]).tobytes() == np.ascontiguousarray(preferences[some, some]).tobytes()
+
+
 # The same function for training
 
 
+def test_a_comparator_sorts_by_what_it_was_trained_to_prefer():
+    x, model = documents(40, 46), a_comparator(46)
+    trained = jax.jit(lambda model, x, y: model.preference(x, y))(model, np.repeat(x, 40, axis=0), np.tile(x, (40, 1)))
+    assert_allclose(np.reshape(trained, (40, 40)), model.preferences(x), rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize(
-    "model", [model for model in EXAMPLES if model is not Stumps], ids=lambda model: model.__name__
+    "model", [model for model in BY_DOCUMENT if model is not Stumps], ids=lambda model: model.__name__
 )
 def test_what_is_trained_is_what_scores(model):
     """The model is a pytree of its arrays; under jit, in float32, the same formula gives the same scores."""

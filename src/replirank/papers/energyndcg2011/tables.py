@@ -26,6 +26,8 @@ SHOWN = [*(f"NDCG@{k}" for k in range(1, DEPTH + 1)), "MAP"]
 MEAN = "mean of ten cuts"
 PLACE = ["draw", "fold", "query"]
 
+LEAD = "EnergyNDCG - other"
+
 CHOSEN, CHOSEN_BY_CUT = "W chosen", "W chosen for each n"
 
 # What section V.A says of EnergyNDCG beside each.
@@ -223,18 +225,18 @@ def section5(entry: Entry, evidence: Evidence) -> Table:
                 "data": evidence.origin(dataset),
                 "metric": metric if metric == MEAN else metric.upper(),
                 "against": name,
-                "the paper says": SAID[method],
                 "queries": test.n,
                 own: float(np.nanmean(a)),
                 "other": float(np.nanmean(b)),
-                "difference": float(np.nanmean(a - b)),
+                LEAD: float(np.nanmean(a - b)),
                 "95% from": low,
                 "95% to": high,
                 "randomization p": test.p,
             }
             if printed:
                 gaps = np.subtract(printed[ENERGY], printed[method])
-                row["difference, paper"] = float(gaps.mean() if metric == MEAN else gaps[CUTS.index(metric)])
+                row[f"{LEAD}, paper"] = float(gaps.mean() if metric == MEAN else gaps[CUTS.index(metric)])
+                row["the paper says"] = SAID[method]
             here.append(row)
         adjusted = stats.holm(pd.DataFrame(here)["randomization p"])
         rows += [{**row, "Holm p": float(p)} for row, p in zip(here, adjusted, strict=True)]
@@ -250,7 +252,7 @@ def section5(entry: Entry, evidence: Evidence) -> Table:
         metric_note(evidence, dataset).partition(". Means")[0] + ".",
         *evidence.notes([dataset]),
     ]
-    signed = ["difference", "difference, paper", "95% from", "95% to"]
+    signed = [LEAD, f"{LEAD}, paper", "95% from", "95% to"]
     return Table(f"{entry['title']}: {evidence.label(dataset)}", frame, notes, signed=signed)
 
 
@@ -259,12 +261,12 @@ def _verdict_notes(frame: pd.DataFrame) -> list[str]:
     notes = []
     for (said, name), rows in frame.groupby(["the paper says", "against"], sort=False):
         mean, cuts = rows[rows["metric"] == MEAN].iloc[0], rows[rows["metric"] != MEAN]
-        better = int(np.sum((cuts["Holm p"] < 0.05) & (cuts["difference"] > 0)))
-        worse = int(np.sum((cuts["Holm p"] < 0.05) & (cuts["difference"] < 0)))
+        better = int(np.sum((cuts["Holm p"] < 0.05) & (cuts[LEAD] > 0)))
+        worse = int(np.sum((cuts["Holm p"] < 0.05) & (cuts[LEAD] < 0)))
         notes.append(
-            f"{name} (the paper says: EnergyNDCG is {said}): {mean['difference']:+.4f} on the mean of ten cuts "
+            f"{name} (the paper says: EnergyNDCG is {said}): {mean[LEAD]:+.4f} on the mean of ten cuts "
             f"(95% {mean['95% from']:+.4f} to {mean['95% to']:+.4f}, Holm p = {mean['Holm p']:.3f}); higher at "
-            f"{int(np.sum(cuts['difference'] > 0))} of {len(cuts)} cuts, "
+            f"{int(np.sum(cuts[LEAD] > 0))} of {len(cuts)} cuts, "
             f"significantly better at {better}, significantly worse at {worse}."
         )
     return notes

@@ -101,6 +101,10 @@ def test_the_readme_says_what_the_reference_run_found():
         f"{short(line(table, 'BoltzRank, pseudo-likelihood')['NDCG@10'])}.",
     ):
         assert words in said
+    widths = pd.read_csv(REFERENCE / "widths.csv").query("value == 'ours' and width.str.startswith('W = ')")
+    for dataset, rows in widths.groupby("data set"):
+        *most, last = (f"{value:.4f}".lstrip("0") for value in rows["NDCG@10"])
+        assert f"{', '.join(most)} and {last} on {dataset}" in said
     tests = {name: pd.read_csv(REFERENCE / f"{name}.csv") for name in ("section5", "section5_chosen")}
     means = {name: rows[rows["metric"] == "mean of ten cuts"].set_index("against") for name, rows in tests.items()}
     for rows in means.values():

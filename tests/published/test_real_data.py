@@ -25,6 +25,7 @@ from replirank.data.unpack import unpack
         ("mq2007", "rebuilt", False, 237, [336, 339, 339, 339, 339]),
         ("td2003", "rebuilt", False, 1, [10, 10, 10, 10, 10]),
         ("td2003_4", "rebuilt", False, 1, [12, 13, 13, 12]),
+        ("td2003_list", "derived", False, 0, [10, 10, 10, 10, 10]),
         ("np2004_30", "real", False, 1, [6, 6, 6, 6, 6]),
     ],
 )
@@ -33,7 +34,7 @@ def test_counts_labels_and_folds_are_as_known(real_data, name, origin, original,
     card = prepare(known, source=source, report=lambda text: None).card
     assert (card["origin"], card["original_bytes"]) == (origin, original)
     assert (card["queries"], card["documents"], card["features"]) == (known.queries, known.documents, known.features)
-    assert {int(label): count for label, count in card["labels"].items()} == known.labels
+    assert {int(label): count for label, count in card["labels"].items()} == (known.labels or {})
     assert card["queries_without_relevant"] == barren
     assert [fold["test"]["queries"] for fold in card["folds"]] == folds
 

@@ -17,9 +17,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from replirank.data.pairs import pair_counts
 from replirank.engines.boosting import Choice, Curves, Ended, boost
+from replirank.engines.levels import Levels
 from replirank.engines.weak_learners import make_weak_learners
 from replirank.methods.base import Task
-from replirank.methods.rankboost import ExponentialBooster, Levels, RankBoost
+from replirank.methods.rankboost import ExponentialBooster, RankBoost
 from replirank.models.linear import Linear
 from replirank.models.stumps import Stumps
 
@@ -384,7 +385,7 @@ def with_scores(data, scores):
     """A booster that has come to these scores."""
     booster = ExponentialBooster(data, make_weak_learners(data, 255))
     booster.scores = np.asarray(scores, dtype=np.float64)
-    booster.potentials, booster.loss = booster._weigh()
+    booster.potentials, booster.loss = booster.weights.weigh(booster.scores)
     return booster
 
 

@@ -20,7 +20,9 @@ from replirank.models.base import Model, load, save
 from replirank.models.bayes_optimal import BayesOptimal
 from replirank.models.comparator import Comparator
 from replirank.models.linear import Affine, Linear
+from replirank.models.places import WeightedPlaces
 from replirank.models.quadratic import Quadratic
+from replirank.models.steps import Steps
 from replirank.models.stumps import Stumps
 from replirank.models.two_layer import TwoLayer
 
@@ -73,6 +75,16 @@ def a_comparator(features, seed=1, units=5):
     return Comparator(*(random.normal(size=shape).astype(np.float32) for shape in shapes))
 
 
+def some_weighted_places(features, seed=1):
+    return WeightedPlaces(np.random.default_rng(seed).normal(size=features))
+
+
+def some_steps(features, seed=1, steps=4):
+    random = np.random.default_rng(seed)
+    edges = np.sort(random.normal(size=(features, steps - 1)).astype(np.float32), axis=1)
+    return Steps(edges, random.normal(size=(features, steps)))
+
+
 # class -> a model for so many features
 EXAMPLES = {
     Linear: a_linear,
@@ -82,6 +94,8 @@ EXAMPLES = {
     BayesOptimal: a_bayes_optimal,
     Stumps: a_stumps,
     Comparator: a_comparator,
+    WeightedPlaces: some_weighted_places,
+    Steps: some_steps,
 }
 
 every_kind = pytest.mark.parametrize("example", EXAMPLES.values(), ids=[model.__name__ for model in EXAMPLES])
@@ -232,7 +246,7 @@ def test_a_comparator_sorts_by_what_it_was_trained_to_prefer():
 
 
 @pytest.mark.parametrize(
-    "model", [model for model in BY_DOCUMENT if model is not Stumps], ids=lambda model: model.__name__
+    "model", [model for model in BY_DOCUMENT if model not in (Stumps, Steps)], ids=lambda model: model.__name__
 )
 def test_what_is_trained_is_what_scores(model):
     """The model is a pytree of its arrays; under jit, in float32, the same formula gives the same scores."""

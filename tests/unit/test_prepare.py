@@ -14,6 +14,7 @@ from numpy.testing import assert_array_equal
 
 from replirank.data import simulate
 from replirank.data.arrays import Dataset, RankingData
+from replirank.data.lists import ordered_by_feature
 from replirank.data.prepare import Prepared, check, prepare, read_source
 from replirank.data.specs import SPECS, Spec, in_four_folds, own_spec, spec
 from replirank.errors import ReplirankError
@@ -509,8 +510,42 @@ def test_a_strict_order_is_accepted(tmp_path):
     assert result.card["best_label"] == 2
 
 
-def test_equal_labels_in_a_strict_order_are_refused(tmp_path):
-    assert "query 6 has equal labels" in refused(tmp_path, strict_source(tmp_path / "TINY", tie=6), STRICT).what
+def test_equal_labels_in_a_strict_order_are_refused_with_file_and_line(tmp_path):
+    """The third part has queries 5 and 6, of two documents each: the second label 7 stands in its fourth line."""
+    source = strict_source(tmp_path / "TINY", tie=6)
+    error = refused(tmp_path, source, STRICT)
+    assert "label 7 for a second time in query 6" in error.what
+    assert (error.path, error.line) == (str(source / "S3.txt"), 4)
+
+
+def test_a_label_that_is_no_number_is_refused_with_file_and_line(tmp_path):
+    source = strict_source(tmp_path / "TINY")
+    edit(source / "S2.txt", "2 qid:4", "second qid:4")
+    error = refused(tmp_path, source, STRICT)
+    assert "the label 'second' is not a number" in error.what
+    assert (error.path, error.line) == (str(source / "S2.txt"), 4)
+
+
+DERIVED = dataclasses.replace(
+    STRICT, features=2, features_in_files=3, derive=lambda data: ordered_by_feature(data, 0, (0,)), levels=(0, 1, 2)
+)
+
+
+def test_lists_that_are_derived_say_so_and_from_what(tiny, tmp_path):
+    known = dataclasses.replace(DERIVED, documents=None, note="in the order of feature 1")
+    dataset, card = prepared(tmp_path, tiny, known)
+    assert (card["origin"], card["features"], card["note"]) == ("derived", 2, "in the order of feature 1")
+    for rows in dataset.data:
+        assert sorted(dataset.data.labels[rows]) == list(range(rows.stop - rows.start))
+    named = dataclasses.replace(known, named=True)
+    for file in tiny.glob("*/*.txt"):
+        file.write_text(re.sub(" # ?docid.*| #docid.*", "", file.read_text()))
+    note = prepared(tmp_path, tiny, named).card["note"]
+    assert note.startswith("in the order of feature 1; the documents are rebuilt from copies")
+
+
+def test_derived_lists_are_counted(tiny, tmp_path):
+    assert "documents, expected 7" in refused(tmp_path, tiny, dataclasses.replace(DERIVED, documents=7)).what
 
 
 # Real, rebuilt, artificial or simulated
@@ -701,6 +736,7 @@ SIZES = {
     "mslr_web10k": {"queries": 12, "documents": 20},
     "mslr_web30k": {"queries": 12, "documents": 20},
     "mq2008_list": {"queries": 6, "documents": [4, 12]},
+    "td2003_list": {"queries": 6, "documents": 40},
 }
 
 

@@ -90,6 +90,20 @@ def test_data_that_was_never_published_is_simulated_whatever_else_is_at_hand():
     assert protocol.simulated == ["aol"]
 
 
+def test_a_role_may_be_simulated_though_other_data_is_at_hand():
+    paper = {
+        **CONFIG["papers"]["letor"],
+        "simulate_missing": ["web"],
+        "datasets": {"medical": "ohsumed", "web": "mq2007"},
+    }
+    config = {**CONFIG, "papers": {"p": paper}}
+    some = resolve(config, "p", lambda name: name == "ohsumed")
+    assert some.roles == {"medical": "ohsumed", "web": "mq2007"}
+    assert some.simulated == ["mq2007"]
+    assert some.missing == {}
+    assert resolve(config, "p", lambda name: True).simulated == []
+
+
 def test_what_is_missing_is_simulated_where_the_config_asks_for_it():
     protocol = resolved(["ohsumed", "np2004", "mq2007"], "ohsumed", on_missing="simulate")
     assert protocol.datasets == ["ohsumed", "np2004", "mq2007"]

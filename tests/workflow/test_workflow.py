@@ -66,6 +66,13 @@ PROMISED = {
         ],
         ["figure1", "figure2"],
     ),
+    "diffrank2011": (
+        [
+            *("table1", "tests", "table1_derived", "tests_derived", "ohsumed", "mq2008", "bound"),
+            *("data", "choices", "times"),
+        ],
+        ["figure2", "figure2_derived", "figure2_ohsumed", "figure2_mq2008"],
+    ),
     "bayesopt2010": (["table1", "methods", "cases", "data", "choices", "times"], ["figure1", "curves"]),
 }
 
@@ -101,6 +108,7 @@ def test_the_tidy_frame_has_every_query_once_for_each_method_and_split(quick):
     assert counts["frank2007"].unstack().shape == (3, 9)
     assert counts["bayesopt2010"].unstack().shape == (1, 7)
     assert counts["energyndcg2011"].unstack().shape == (3, 7)
+    assert counts["diffrank2011"].unstack().shape == (4, 4)
     # ranknet2005's Table 5 and LETOR's table of fits are on the training queries.
     splits = metrics.groupby("paper")["split"].agg(set)
     assert splits["ranknet2005"] == splits["letor"] == {"train", "vali", "test"}
@@ -200,6 +208,8 @@ def test_two_runs_at_once_in_one_folder_are_still_refused(snakemake, tmp_path):
         ({"sede": 3}, "'sede' was unexpected"),
         ({"papers": {"letor": {"select_by": "ndgc@10"}}}, "config.yaml: unknown metric 'ndgc@10'"),
         ({"datasets": {"ohsumed": {"convention": "trec"}}}, "config.yaml: unknown convention 'trec'"),
+        ({"datasets": {"ohsumed": {"grids": {"ranksmv": {"C": [1.0]}}}}}, "unknown method 'ranksmv'"),
+        ({"papers": {"diffrank2011": {"simulate_missing": ["lsit"]}}}, "unknown role 'lsit'"),
     ],
 )
 def test_a_wrong_name_in_the_config_gets_one_clear_message(snakemake, tmp_path, config, message):

@@ -65,6 +65,10 @@ for entry in config["papers"].values():
     for datasets in alternatives(entry).values():
         check_names("data set", datasets, config["datasets"], "give it an entry under datasets")
     check_names("method", entry["methods"], config["methods"], "give it an entry under methods")
+for entry in config["datasets"].values():
+    check_names("method", entry.get("grids", {}), config["methods"], "give it an entry under methods")
+for paper, entry in config["papers"].items():
+    check_names("role", entry.get("simulate_missing", []), alternatives(entry), f"see papers: {paper}: datasets")
 for method in METHOD_RULES:
     if method in config["methods"] and "title" not in config["methods"][method]:
         raise ReplirankError(f"method {method!r} has no title", path="config.yaml", remedy="give it one under methods")
@@ -145,6 +149,11 @@ def by_size(least, per_mb):
         return round(least + per_mb * (spec.documents or 100_000) * (spec.features or 100) * 4 / 1e6)
 
     return amount
+
+
+def grid_of(method, dataset):
+    """config.yaml's grid of a method, with what it says of this data set."""
+    return {**config["methods"][method]["grid"], **config["datasets"][dataset].get("grids", {}).get(method, {})}
 
 
 def outputs_of(paper, part):

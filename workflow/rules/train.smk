@@ -24,7 +24,7 @@ rule train:
         runtime=by_size(60, per_mb=5),
     params:
         code=lambda wildcards: fingerprint("replirank.training", f"replirank.methods.{wildcards.method}"),
-        grid=lambda wildcards: config["methods"][wildcards.method]["grid"],
+        grid=lambda wildcards: grid_of(wildcards.method, wildcards.dataset),
         convention=lambda wildcards: convention_of(config, wildcards.paper, wildcards.dataset),
         select_by=lambda wildcards: config["papers"][wildcards.paper]["select_by"],
         splits=lambda wildcards: config["papers"][wildcards.paper]["splits"],

@@ -34,3 +34,7 @@ FRANK_FEATURES = {
     "Relevance Propagation": (*range(41, 49), 53, 54),
 }
 FRANK_COLUMNS = tuple(number - 1 for numbers in FRANK_FEATURES.values() for number in numbers)
+
+# The .Gov sets' rankers on the whole document, by LETOR's numbers.
+RANKERS = {25: "BM25", 30: "LMIR.ABS", 35: "LMIR.DIR", 40: "LMIR.JM"}
+WHOLE_DOCUMENT = tuple(RANKERS)

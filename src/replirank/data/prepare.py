@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -14,12 +15,13 @@ from replirank.data import letor_text
 from replirank.data.arrays import Dataset, Fold, RankingData, join_ids
 from replirank.data.folds import rotated, rotation
 from replirank.data.layouts import Layout, find_layout, is_single_file
+from replirank.data.lists import first_equal, is_strict
 from replirank.data.normalize import is_normalized_by_query, normalize_by_query
 from replirank.data.specs import Spec
 from replirank.data.unpack import unpack
 from replirank.errors import ReplirankError
 
-Origin = Literal["real", "rebuilt", "artificial", "simulated"]
+Origin = Literal["real", "rebuilt", "derived", "artificial", "simulated"]
 
 
 class Prepared(NamedTuple):
@@ -42,13 +44,16 @@ def prepare(
     set. Whether a missing set is asked for at all is decided before: here it is simulated, unless on_missing is "fail".
     """
     origin: Origin
-    scaled = False
+    scaled = rebuilt = False
     if source is not None:
         dataset, origin = read_source(spec, source, report, normalize=spec.normalize)
         scaled = spec.normalize or (spec.normalized and not is_normalized_by_query(dataset.data))
         if scaled and not spec.normalize:
             report(f"{spec.title}: this copy is not scaled by query as it should be: scaling it")
             dataset, origin = read_source(spec, source, report, normalize=True)
+        if spec.derive:
+            rebuilt = origin == "rebuilt"
+            dataset, origin = replace(dataset, data=spec.derive(dataset.data)), "derived"
     elif spec.made or on_missing != "fail":
         if not size or spec.stand_in is None:
             raise ReplirankError(
@@ -63,8 +68,8 @@ def prepare(
             f"{spec.title} was not found, and config.yaml says on_missing: fail",
             remedy=f"put its folder or archive ({', '.join(spec.names)}) into data/ or $LETOR_HOME",
         )
-    check(spec, dataset, counts=origin in ("real", "rebuilt"), source=source)
-    return Prepared(dataset, card(spec, dataset, origin, source, scaled=scaled))
+    check(spec, dataset, counts=origin in ("real", "rebuilt", "derived"), source=source)
+    return Prepared(dataset, card(spec, dataset, origin, source, scaled=scaled, rebuilt=rebuilt))
 
 
 def read_source(
@@ -201,6 +206,14 @@ class _Collector:
                 line=letor_text.line_of(path, row),
                 remedy="is it the right data set and version?",
             )
+        if self.spec.strict and not self.spec.derive and (row := first_equal(data)) is not None:
+            raise ReplirankError(
+                f"label {data.labels[row]:g} for a second time in query {data.query_ids[data.query_of[row]]}, but the "
+                f"labels of {self.spec.title} are a strict order",
+                path=name,
+                line=letor_text.line_of(path, row),
+                remedy="is it the right data set? Every document of a query needs a label of its own",
+            )
 
     def data(self) -> RankingData:
         lengths = np.concatenate([piece.lengths for piece in self.pieces])
@@ -262,20 +275,33 @@ def check(spec: Spec, dataset: Dataset, *, counts: bool, source: Path | None = N
     ):
         if expected is not None and expected != found:
             raise refuse(f"{found} {what}, expected {expected}")
-    if spec.strict:
-        for query, rows in zip(data.query_ids, data, strict=True):
-            if len(np.unique(data.labels[rows])) < rows.stop - rows.start:
-                raise refuse(f"query {query} has equal labels, where a strict order was expected")
+    if spec.strict and not is_strict(data):
+        raise refuse("equal labels in a query, where a strict order was expected")
 
 
-def _note(spec: Spec, origin: Origin, scaled: bool) -> str:
+def _note(spec: Spec, origin: Origin, scaled: bool, rebuilt: bool) -> str:
     """What is true of the real set is not said of its stand-in."""
     notes = [spec.note] if spec.note and (spec.made or origin != "simulated") else []
-    return "; ".join([*notes, *(["each feature of a query was scaled to 0..1 here"] if scaled else [])])
+    if scaled:
+        notes.append("each feature of a query was scaled to 0..1 here")
+    if rebuilt:
+        notes.append("the documents are rebuilt from copies, not the original bytes (docs/deviations.md)")
+    return "; ".join(notes)
 
 
-def card(spec: Spec, dataset: Dataset, origin: Origin, source: Path | None, *, scaled: bool = False) -> dict[str, Any]:
-    """What a reader wants to know of the data behind a table. `scaled`: its features were scaled by query here."""
+def card(
+    spec: Spec,
+    dataset: Dataset,
+    origin: Origin,
+    source: Path | None,
+    *,
+    scaled: bool = False,
+    rebuilt: bool = False,
+) -> dict[str, Any]:
+    """What a reader wants to know of the data behind a table.
+
+    `scaled`: its features were scaled by query here. `rebuilt`: what a set was derived from is.
+    """
     data = dataset.data
     checksum = data.checksum()
     lengths = data.lengths
@@ -287,7 +313,7 @@ def card(spec: Spec, dataset: Dataset, origin: Origin, source: Path | None, *, s
         "id": spec.id,
         "title": spec.title,
         "origin": origin,
-        "note": _note(spec, origin, scaled),
+        "note": _note(spec, origin, scaled, rebuilt),
         "source": None if source is None else str(source),
         "checksum": checksum,
         "original_bytes": spec.checksum is not None and checksum == spec.checksum,

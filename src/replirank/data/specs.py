@@ -10,8 +10,9 @@ from types import MappingProxyType
 from typing import Any
 
 from replirank.data import columns, simulate
-from replirank.data.arrays import Dataset
+from replirank.data.arrays import Dataset, RankingData
 from replirank.data.artificial import artificial
+from replirank.data.lists import ordered_by_feature
 from replirank.errors import ReplirankError
 
 
@@ -45,6 +46,7 @@ class Spec:
     cut_anew: bool = False  # its folds are cut here, whatever folds its files have
     keep: tuple[int, ...] = ()  # the columns of another set (from 0) that this set consists of; (): all
     features_in_files: int | None = None  # where some of them are not kept
+    derive: Callable[[RankingData], RankingData] | None = None  # what turns real documents into what they stand for
     part_numbers: tuple[int, ...] = ()  # of the parts S1..Sn that a copy has, where it has not all
     part_queries: tuple[int, ...] = ()  # how many queries S1..S5 have each: so Fold1 alone gives all folds
 
@@ -74,6 +76,42 @@ def keep_columns(dataset: Dataset, keep: tuple[int, ...]) -> Dataset:
     data = dataset.data
     columns = {name: keep.index(column) for name, column in data.columns.items() if column in keep}
     return replace(dataset, data=replace(data, features=data.features[:, list(keep)], columns=columns))
+
+
+def ordered_by(full: Spec, id: str, title: str, *, feature: int, without: tuple[int, ...], documents: int) -> Spec:
+    """Lists in strict order, derived: the documents in the order of one feature, with other features left out.
+
+    Features are numbered from 1, as LETOR does.
+    """
+    assert full.features is not None
+    assert full.stand_in is not None
+    stand_in, hidden = full.stand_in, tuple(number - 1 for number in without)
+    derive = partial(ordered_by_feature, column=feature - 1, without=hidden)
+
+    def simulated(**size: Any) -> Dataset:
+        dataset = stand_in(**size)  # in which any feature may be constant, but BM25
+        return replace(dataset, data=derive(dataset.data, column=full.columns["bm25"]))
+
+    return replace(
+        full,
+        id=id,
+        title=title,
+        files_of=full.id,
+        derive=derive,
+        features=full.features - len(without),
+        features_in_files=full.features,
+        stand_in=simulated,
+        columns={},
+        documents=documents,
+        labels=None,
+        strict=True,
+        note=(
+            f"DERIVED lists, which nobody judged: the documents of {full.title}'s {full.queries} queries in the order "
+            f"of one of their real rankers, {columns.RANKERS[feature]} of the whole document (feature {feature}), to "
+            f"be learned from other features; {', '.join(map(str, without))}, the rankers on the whole document, are "
+            "taken out of these, and documents that share their value with another are left out"
+        ),
+    )
 
 
 def _gov(
@@ -159,6 +197,11 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
                 "its 50 queries cut into four folds, as in frank2007; 14 of its 64 features, see Table 1",
                 keep=columns.FRANK_COLUMNS,
             ),
+            # Of the rankers on the whole document this one has the fewest equal values, and no other feature nearly
+            # repeats it: features 41 and 42 are BM25 (25) once more, propagated along the sitemap.
+            ordered_by(
+                TD2003, "td2003_list", "TD2003 lists", feature=30, without=columns.WHOLE_DOCUMENT, documents=44_674
+            ),
             _gov("td2004", "2004_td_dataset", 75, 74_146, 15),
             _gov("hp2003", "2003_hp_dataset", 150, 147_606, 1),
             _gov("hp2004", "2004_hp_dataset", 75, 74_409, 1),
@@ -218,6 +261,7 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
                 strict=True,
                 stand_in=simulate.strict_list,
                 names=("MQ2008-list",),
+                bundles=("LETOR4.0", "LETOR4"),
                 columns=columns.LETOR4,
                 queries=784,
                 documents=902_220,

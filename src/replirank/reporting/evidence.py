@@ -20,6 +20,7 @@ from replirank.reporting.published import Published, published_values, read_shee
 ORIGINS = {
     "real": "",
     "rebuilt": " (rebuilt)",
+    "derived": " (derived)",
     "artificial": " (artificial)",
     "simulated": " (SIMULATED)",
 }

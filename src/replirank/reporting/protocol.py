@@ -33,8 +33,8 @@ class Protocol:
 def resolve(config: Mapping[str, Any], paper: str, at_hand: Callable[[str], bool]) -> Protocol:
     """The paper's entry with one data set for each role.
 
-    `at_hand` says whether a data set is on this machine. Where some of a paper's data is, the rest is left out; where
-    none is, all is simulated. on_missing: simulate asks for both.
+    `at_hand` says whether a data set is on this machine. Where some of a paper's data is, the rest is left out, but for
+    the roles in simulate_missing; where none is, all is simulated. on_missing: simulate asks for both.
     """
     entry = config["papers"][paper]
     real = {role: next((name for name in names if at_hand(name)), None) for role, names in alternatives(entry).items()}
@@ -44,7 +44,7 @@ def resolve(config: Mapping[str, Any], paper: str, at_hand: Callable[[str], bool
     for role, names in alternatives(entry).items():
         if found := real[role]:
             roles[role] = found
-        elif leave_out and not _is_made(names[0]):
+        elif leave_out and not _is_made(names[0]) and role not in entry.get("simulate_missing", ()):
             missing[role] = names[0]
         else:
             roles[role] = next(filter(_is_made, names), names[0])

@@ -96,7 +96,7 @@ def comparison_table(entry: Entry, evidence: Evidence) -> Table:
     columns = {metric: column_of(metric, name) for metric in entry["metrics"]}
     means = evidence.means(dataset, list(columns.values()))
     queries = evidence.rows(dataset).groupby("method")[list(columns.values())]
-    intervals = queries.agg(_half_width).reindex(evidence.methods)
+    intervals = queries.agg(half_width).reindex(evidence.methods)
     # Published values are for real data: beside simulated ones they would only mislead.
     comparable = evidence.is_real(dataset)
     sources = [row for row in evidence.published if comparable and (row.dataset, row.convention) == (dataset, name)]
@@ -122,7 +122,7 @@ def comparison_table(entry: Entry, evidence: Evidence) -> Table:
     return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(rows), notes, signed=signed)
 
 
-def _half_width(values: pd.Series) -> float:
+def half_width(values: pd.Series) -> float:
     if values.count() < 2:
         return np.nan
     low, high = stats.normal_interval(values)

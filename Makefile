@@ -10,7 +10,7 @@ SNAKEFILES := Snakefile workflow src/replirank/papers
 PYTEST := JAX_COMPILATION_CACHE_DIR=$(CURDIR)/.cache/jax JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0.03 \
 	$(BIN)/python -m pytest --numprocesses auto --dist loadscope
 
-.PHONY: help reproduce quick check test report reference compare bench bench-frank lint format lock clean
+.PHONY: help reproduce quick check test report reference compare bench bench-lists bench-frank lint format lock clean
 
 help:
 	@echo "make reproduce  everything: data, training, tables, figures (snakemake --cores all)"
@@ -21,6 +21,7 @@ help:
 	@echo "make reference  docs/reference: the tables and figures of a run on real data, to be committed"
 	@echo "make compare A=docs/reference B=results/tables  what differs between two folders of tables"
 	@echo "make bench      speed, as ratios in one run"
+	@echo "make bench-lists  the last part of that: four methods on 900,000 documents in strict order"
 	@echo "make bench-frank  FRank at its paper's own size, on simulated data (almost an hour)"
 	@echo "make lint       ruff, snakefmt, snakemake --lint, import-linter, mypy"
 	@echo "make format     what of that can be mended by itself"
@@ -66,6 +67,11 @@ compare: $(READY)
 
 bench: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python tools/bench.py
+	$(MAKE) bench-lists
+
+bench-lists: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
+		XLA_FLAGS="--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1" $(BIN)/python tools/bench_lists.py
 
 bench-frank: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python tools/bench_frank.py

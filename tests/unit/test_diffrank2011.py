@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import matplotlib.pyplot as plt
@@ -25,17 +26,19 @@ from replirank.papers.diffrank2011.lists import (
     run,
     with_shorter_training_lists,
 )
+from replirank.papers.diffrank2011.random_lists import random_lists
 from replirank.papers.diffrank2011.tables import MEASURES, TABLES
 from replirank.reporting.evidence import Evidence
 from replirank.reporting.protocol import Protocol
 
 PAPER = yaml.safe_load((ROOT / "src/replirank/papers/diffrank2011/paper.yaml").read_text())
-METHODS = ["svm_map", "listmle", "featurerank", "diffrank"]
+METHODS = ["svm_map", "listmle", "featurerank", "diffrank", "best_feature"]
 TITLES = {
     "svm_map": "SVM-MAP",
     "listmle": "ListMLE",
     "featurerank": "FeatureRank (reconstruction)",
     "diffrank": "DiffRank",
+    "best_feature": "Best single feature",
 }
 FOLDS, QUERIES = 2, 6
 # Kendall tau of each system; its top-10 rate is 1 less that.
@@ -43,6 +46,7 @@ LEVELS = {
     ("svm_map", FIRST_SHARE, ""): 0.20,
     ("svm_map", ALL, ""): 0.10,
     ("listmle", ALL, ""): 0.30,
+    ("best_feature", ALL, ""): 0.50,
     ("featurerank", ALL, ""): 0.25,
     ("diffrank", FIRST_50, THEOREM): 0.15,
     ("diffrank", FIRST_50, FIGURE): 0.40,
@@ -101,7 +105,7 @@ def test_svm_map_chooses_how_many_are_relevant():
     metrics, _ = run_small(strict(), "svm_map", C=[1000.0])
     assert set(metrics["part"]) == {FIRST_SHARE}
     (chosen,) = set(metrics["chosen"])
-    assert "'relevant': " in chosen
+    assert re.fullmatch(r"C 1000, relevant 0.\d+", chosen)
     assert len(EXPERIMENTS["svm_map"][0].grid["relevant"]) == 4
     assert (metrics["kendall_tau"] < 0.2).all()
 
@@ -123,7 +127,9 @@ def made_up(folder, origin, needs="metrics"):
     frames = {}
     for (method, part, reading), level in LEVELS.items():
         tau = level + 0.01 * random.normal(size=len(keys))
-        frames[method, part, reading] = keys.assign(kendall_tau=tau, top10=1 - tau, part=part, reading=reading)
+        frames[method, part, reading] = keys.assign(
+            kendall_tau=tau, top10=1 - tau, part=part, reading=reading, chosen="relevant 0.1" if reading == "" else ""
+        )
     tidy = [
         frame.assign(method=method, dataset=dataset)
         for (method, part, reading), frame in frames.items()
@@ -176,13 +182,21 @@ def test_table1_has_the_papers_rows_and_what_stands_beside_them(tmp_path):
         "ListMLE": ALL,
         "FeatureRank (reconstruction)": ALL,
         "DiffRank": FIRST_50,
-        "DiffRank, Figure 1 to the letter": FIRST_50,
+        "DiffRank, Figure 1's differences": FIRST_50,
         "DiffRank, all documents": ALL,
+        "Best single feature": ALL,
     }
     assert table.loc["SVM-MAP", "Kendall tau"] == pytest.approx(0.20, abs=0.01)
     assert table.loc["SVM-MAP, all documents", "top-10 rate"] == pytest.approx(0.90, abs=0.01)
-    assert table.loc["DiffRank, Figure 1 to the letter", "Kendall tau"] == pytest.approx(0.40, abs=0.01)
+    assert table.loc["DiffRank, Figure 1's differences", "Kendall tau"] == pytest.approx(0.40, abs=0.01)
     assert (table["Kendall tau \N{PLUS-MINUS SIGN}"] < 0.01).all()
+
+
+def test_table1_says_what_validation_chose_of_a_part(tmp_path):
+    notes = TABLES["table1"](ENTRY, made_up(tmp_path, "derived")).notes
+    assert [note for note in notes if note.startswith("Chosen")] == [
+        f"Chosen on the {FIRST_SHARE}, fold by fold: relevant 0.1; relevant 0.1."
+    ]
 
 
 @pytest.mark.parametrize("origin", ["derived", "simulated"])
@@ -206,11 +220,11 @@ def test_published_values_stand_beside_real_data_only(tmp_path, origin):
 def test_the_tests_say_who_is_better_by_the_direction_of_the_measure(tmp_path):
     evidence = made_up(tmp_path, "derived")
     frame = TABLES["tests"](ENTRY, evidence).frame
-    assert len(frame) == 2 * 6
+    assert len(frame) == 2 * 7
     for measure in ("Kendall tau", "top-10 rate"):
         better = frame[frame["measure"] == measure].set_index("against")["better"].to_dict()
         assert better["SVM-MAP, all documents"] == "other"  # 0.10 is better than 0.15
-        assert better["ListMLE"] == better["DiffRank, Figure 1 to the letter"] == "DiffRank"
+        assert better["ListMLE"] == better["DiffRank, Figure 1's differences"] == "DiffRank"
         assert better["DiffRank, all documents"] == "neither"
     row = frame.iloc[0]
     assert row["DiffRank - other"] == pytest.approx(row["DiffRank"] - row["other"])
@@ -232,12 +246,32 @@ def test_the_table_of_the_bound_counts_what_holds(tmp_path):
     assert len(frame) == 4
     theorem, figure = (frame[frame["reading"] == reading].iloc[0] for reading in (THEOREM, FIGURE))
     counts = ["rounds", "product fell in", "error above product in", "error fell in"]
-    # Of two folds: the error of Theorem 2 falls in three of the four rounds after the first.
-    assert theorem[counts].tolist() == [10, 10, 0, 6]
-    assert figure[counts].tolist() == [10, 8, 4, 0]
+    # Of two folds: the error of Theorem 2 falls in four of the five rounds, before which it is .5.
+    assert theorem[counts].tolist() == [10, 10, 0, 8]
+    assert figure[counts].tolist() == [10, 8, 4, 2]
     assert theorem["product, last"] == pytest.approx(0.6)
     assert theorem["error, first"] == pytest.approx(0.4)
     assert theorem["Kendall tau, last"] == pytest.approx(0.1 - 0.05 + 0.015)
+
+
+def test_on_random_lists_theorem_2_always_bounds_and_figure_1_does_not(tmp_path):
+    frame = random_lists(seed=1, lists=40)
+    theorem, figure = (frame[frame["reading"] == reading] for reading in (THEOREM, FIGURE))
+    assert (theorem["fell"] == theorem["rounds"]).all()
+    assert (theorem["rounds"] == 46).all()
+    assert (theorem["above"] == 0).all()
+    assert (figure["above"] > 0).any()
+    frame.to_parquet(tmp_path / "lists.parquet")
+    evidence = replace(made_up(tmp_path, "derived"), needs=[tmp_path / "lists.parquet"])
+    table = TABLES["random_lists"]({"title": "Random"}, evidence).frame
+    assert table.iloc[0, 2:].tolist() == [40, 40, 0, 0]
+    assert table.iloc[1, 2:].tolist() == [
+        40,
+        sum(figure["fell"] == figure["rounds"]),
+        sum(figure["above"] > 0),
+        sum(figure["rounds"] < 46),
+    ]
+    assert set(table["data"]) == {"artificial"}
 
 
 def test_figure2_shows_bound_and_error_of_both_readings(tmp_path):
@@ -253,7 +287,7 @@ def test_figure2_shows_bound_and_error_of_both_readings(tmp_path):
 
 def test_the_paper_is_typed_as_its_text_says():
     printed = PAPER["printed"]["table1"]
-    assert list(printed) == METHODS
+    assert list(printed) == METHODS[:4]
     assert min(printed, key=lambda method: printed[method]["kendall_tau"]) == "diffrank"
     assert max(printed, key=lambda method: printed[method]["top10"]) == "diffrank"
     assert all(set(values) == set(MEASURES) for values in printed.values())

@@ -32,6 +32,12 @@ def test_values_in_two_heaps_are_two_clusters():
     assert_array_equal(cluster_line(values, counts, 5), [1, 2, 3, 4])
 
 
+def test_values_of_many_orders_of_magnitude_have_no_more_clusters_than_asked_for():
+    for seed in range(20):
+        values = np.sort(np.exp(8 * np.random.default_rng(seed).normal(size=200)))
+        assert len(cluster_line(values, np.ones(200), 20)) < 20
+
+
 def test_clusters_do_not_depend_on_the_order_of_documents():
     data = lists()
     order = np.concatenate([np.arange(rows.start, rows.stop)[::-1] for rows in data])
@@ -87,6 +93,16 @@ def test_a_round_chooses_weighs_and_adds_as_adarank_does():
     costs = [exp(-np.corrcoef(scores[rows], clusters.places[rows])[0, 1]) for rows in data]
     assert booster.loss == pytest.approx(np.mean(costs))
     assert_allclose(booster.weights, costs / np.sum(costs))
+
+
+def test_a_list_whose_labels_are_all_equal_weighs_nothing():
+    data = lists(7)
+    data.labels[data.offsets[1] : data.offsets[2]] = 3
+    booster = ListBooster(Clusters(data, 4), repeats=True)
+    assert_allclose(booster.weights, [1 / 3, 0, 1 / 3, 1 / 3])
+    booster.choose()
+    assert booster.weights[1] == 0
+    assert booster.weights.sum() == pytest.approx(1)
 
 
 def test_the_model_scores_as_training_did():

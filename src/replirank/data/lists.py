@@ -59,7 +59,7 @@ def ordered_by_feature(data: RankingData, column: int, without: tuple[int, ...])
     """Real documents in the order of one of their features: a list that some ranker made.
 
     The label is the place from below, from 0. Documents that share their value with another of the list have no place
-    in a strict order and are left out. So are the columns `without`: what is to be learned must not be given away.
+    in a strict order and are left out. So are the columns `without`: that feature itself, and what nearly repeats it.
     """
     left = [number for number in range(data.features.shape[1]) if number not in without]
     order = np.lexsort((data.features[:, column], data.query_of))
@@ -80,5 +80,5 @@ def ordered_by_feature(data: RankingData, column: int, without: tuple[int, ...])
         lists,
         features=np.ascontiguousarray(lists.features[:, left]),
         labels=labels,
-        columns={},  # a method that asks for BM25 by name would learn nothing
+        columns={},  # the features are numbered anew
     )

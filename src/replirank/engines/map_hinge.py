@@ -137,7 +137,7 @@ def _padded(rows: Sequence[np.ndarray], width: int, value: int) -> np.ndarray:
 
 
 def shares_table(irrelevant: int, relevant: int) -> np.ndarray:
-    """[j - 1, m] = sum over i <= m of j / (j + i) - (j - 1) / (j + i - 1), for as many documents at the most.
+    """[j - 1, m] = sum over i <= m of j / (j + i) - (j - 1) / (j + i - 1), for up to so many documents.
 
     >>> shares_table(1, 2)  # 1/2, 1/2 + 1/3 - 0
     array([[0.        , 0.5       , 0.83333333]])

@@ -10,8 +10,9 @@ the coefficient alpha and for the update of D:
     r = sum of D_ij dh_ij,   alpha = ln((1 + r) / (1 - r)) / 2,   D_ij <- D_ij exp(-alpha dh_ij) / Z
 
 Then the product of the Z is the mean of exp(-dH_ij) over pairs. It is at least the share of pairs in the wrong order,
-which is Theorem 1, and each Z is at most sqrt(1 - r^2). Figure 1 prints the cumulated dH in both places instead, for
-which this does not hold (`cumulated`).
+which is Theorem 1, and each Z is at most sqrt(1 - r^2). Figure 1 prints the cumulated dH^m in both places instead, for
+which this does not hold (`cumulated`). Since alpha^m stands in H^m, that coefficient cannot be computed as printed: in
+it H^m is read as H^(m-1) + h^m, and in the update as what it is, H^(m-1) + alpha^m h^m.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ class Round(NamedTuple):
     alpha: float
     loss: float  # the product of the Z so far: Theorem 1's bound
     error: float  # the share of all training pairs in the wrong order, equal scores counting half
-    kendall: float  # the same of each training query, on the mean over queries
+    kendall: float  # the same for each training query, averaged over queries
     validation: float
 
 
 @dataclass(frozen=True)
 class DiffRank(Method):
-    rounds: int = 0  # 0: one for each feature, as in the paper; else the first so many features
-    cumulated: bool = False  # Figure 1 to the letter
+    rounds: int = 0  # 0: one for each feature, as in the paper; else for the first so many that order any list
+    cumulated: bool = False  # Figure 1's differences
 
     title = "DiffRank"
 
@@ -62,7 +63,7 @@ class DiffRank(Method):
             if not booster.pairs.pairs or not booster.add(feature):
                 task.report(f"ended before round {number}: there is no coefficient for feature {feature + 1}")
                 break
-            validation = task.validate(vali_places @ booster.alphas)
+            validation = task.validate(np.einsum("nd,d->n", vali_places, booster.alphas))
             history.append(
                 Round(number, feature + 1, booster.alphas[feature], booster.bound, *booster.errors(), validation)
             )
@@ -91,7 +92,8 @@ class PlaceBooster:
         r = float(self.potentials @ differences) / (self.bound * self.pairs.pairs)
         if self.cumulated and abs(r) >= 1:
             return False
-        # Where a feature has every pair right, the coefficient would be infinite: as if one pair were not.
+        # Where every pair has the largest difference there is, as a right feature has in lists of two, the coefficient
+        # would be infinite: as if one more pair had the opposite.
         most = 1 - 1 / (self.pairs.pairs + 1)
         r = float(np.clip(r, -most, most))
         alpha = np.log((1 + r) / (1 - r)) / 2

@@ -10,12 +10,15 @@ places.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from replirank.data.arrays import RankingData
+from replirank.data.pairs import pair_counts
 from replirank.data.places import places_by_query
 from replirank.engines.boosting import Curves, Ended
 from replirank.engines.weak_learners import WeakLearners, make_weak_learners
@@ -107,7 +110,11 @@ class ListBooster:
         self.allowed = np.ones(len(clusters.cluster), dtype=bool)
         self.values = np.zeros((len(clusters.cluster), clusters.edges.shape[1] + 1))
         self.scores = np.zeros(len(clusters.places))
-        self.weights = np.full(clusters.lists.queries, 1 / clusters.lists.queries)
+        # A list whose labels are all equal teaches nothing, and weighs nothing; unless all are.
+        self.teaches = pair_counts(clusters.lists) > 0
+        if not self.teaches.any():
+            self.teaches[:] = True
+        self.weights = self.teaches / self.teaches.sum()
 
     def choose(self) -> tuple[int, float] | Ended:
         """The weak ranker that does best on the weighted lists, with its coefficient."""
@@ -121,8 +128,8 @@ class ListBooster:
         self.values[feature] += alpha * fitted[feature]
         self.allowed[feature] = self.repeats
         self.scores = self.scores + alpha * fitted[feature][self.clusters.cluster[feature]]
-        costs = np.exp(-self.clusters.correlation(self.scores))
-        self.loss = float(np.mean(costs))
+        costs = np.where(self.teaches, np.exp(-self.clusters.correlation(self.scores)), 0)
+        self.loss = float(costs.sum() / self.teaches.sum())
         self.weights = costs / costs.sum()
         return feature, alpha
 
@@ -154,5 +161,10 @@ def cluster_line(values: np.ndarray, counts: np.ndarray, clusters: int) -> np.nd
     # From evenly spaced quantiles: no random start, and the same whatever order the documents came in.
     shares = (np.cumsum(counts) - counts / 2) / counts.sum()
     start = np.interp((np.arange(clusters) + 0.5) / clusters, shares, values)[:, None]
-    found = KMeans(clusters, init=start, n_init=1).fit(values[:, None], sample_weight=counts)
-    return np.flatnonzero(np.diff(found.labels_)) + 1
+    start = np.unique(start, axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # that there are fewer clusters than asked for is fine
+        found = KMeans(len(start), init=start, n_init=1).fit(values[:, None], sample_weight=counts)
+    # By centres, not by labels: these lose digits, and may alternate, where values differ by many orders of magnitude.
+    centres = np.unique(found.cluster_centers_)
+    return np.unique(np.searchsorted(values, (centres[1:] + centres[:-1]) / 2))

@@ -17,7 +17,7 @@ from replirank.models.linear import Linear
 @dataclass(frozen=True)
 class SVMMAP(Method):
     C: float = 1.0
-    # In strict orders nothing is irrelevant by its label: so much of each list counts as relevant, the first of it.
+    # In strict orders labels do not say what is irrelevant: this share of each list, from the top, counts as relevant.
     relevant: float = 0.05
     gap: float = 1e-4  # the relative gap to the optimum at which the solver stops
 

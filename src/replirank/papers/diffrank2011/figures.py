@@ -19,7 +19,7 @@ NAMES = {"loss": "product of the Z", "error": "wrong pairs"}
 
 
 def figure2(entry: Entry, evidence: Evidence) -> Figure:
-    """(a) the bound with the error below it, (b) Kendall tau, (c) the same as (a) for Figure 1 to the letter."""
+    """(a) the bound with the error below it, (b) Kendall tau, (c) the same as (a) for Figure 1's differences."""
     dataset = evidence.dataset(entry["role"])
     rounds = rounds_of(evidence, dataset)
     figure, (left, middle, right) = panels(3, columns=3)
@@ -32,9 +32,9 @@ def figure2(entry: Entry, evidence: Evidence) -> Figure:
         for part, here in rounds[rounds["reading"] == reading].groupby("part", sort=False):
             for column in columns:
                 _draw(axis, here, column, str(part), f"{NAMES[column]}, {part}" if len(columns) > 1 else None)
-    left.set(title=f"(a) {THEOREM}", ylabel="share of training pairs")
-    middle.set(title="(b) training error", ylabel="training Kendall tau (distance)")
-    right.set(title=f"(c) {FIGURE} to the letter", ylabel="share of training pairs")
+    left.set(title=f"(a) {THEOREM}'s differences", ylabel="product; share of training pairs")
+    middle.set(title=f"(b) {THEOREM}'s differences", ylabel="training Kendall tau (distance)")
+    right.set(title=f"(c) {FIGURE}'s differences", ylabel="product; share of training pairs")
     for axis in (left, middle, right):
         axis.set(xlabel="round", ylim=(0, None))
     figure.suptitle(evidence.label(dataset), fontsize=9)
@@ -44,7 +44,7 @@ def figure2(entry: Entry, evidence: Evidence) -> Figure:
 
 def _draw(axis: Any, rounds: pd.DataFrame, column: str, part: str, label: str | None) -> None:
     """The mean over folds, and from the least to the most of them."""
-    folds = rounds.pivot(index="round", columns="fold", values=column)
+    folds = rounds.pivot(index="round", columns="fold", values=column).dropna()  # as far as all folds come
     # Bound and error are told apart by width, parts of lists by dash as well as by colour.
     width = 2.0 if column == "loss" else 1.0
     look = {"color": COLOUR[part], "linestyle": DASH[part], "linewidth": width, "marker": ""}

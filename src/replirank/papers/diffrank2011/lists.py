@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ import pandas as pd
 from replirank import methods
 from replirank.data.arrays import Dataset, Fold, RankingData, join_ids
 from replirank.data.lists import is_among_first, is_strict, keep_documents, share_of_list
+from replirank.errors import ReplirankError
 from replirank.evaluation.per_dataset import metrics_of
 from replirank.seeds import derive
 from replirank.training import train
@@ -96,9 +97,15 @@ def run(
             report=lambda text, where=where: report(f"{where}: {text}"),
         )
         keys = {"dataset": name, "part": part, "reading": reading}
-        chosen = {fold["fold"]: str(fold["chosen"]) for fold in trained.choices}
+        chosen = {fold["fold"]: _in_words(fold["chosen"]) for fold in trained.choices}
         rows = metrics_of(dataset, trained.scored, keys)
         metrics.append(rows.assign(chosen=rows["fold"].map(chosen)))
         history = trained.history
         histories.append(history[history["chosen"].astype(bool)].assign(**keys))
+    if not metrics:
+        raise ReplirankError(f"no trial of {experiment} is for graded lists", remedy="ask for lists in strict order")
     return pd.concat(metrics, ignore_index=True), pd.concat(histories, ignore_index=True)
+
+
+def _in_words(chosen: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in chosen.items())

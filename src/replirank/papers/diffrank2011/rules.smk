@@ -31,3 +31,23 @@ rule parts_of_lists:
         seed=config["seed"],
     script:
         "list_job.py"
+
+
+rule random_lists:
+    output:
+        parquet="results/diffrank2011/random_lists.parquet",
+    log:
+        "results/logs/diffrank2011/random_lists.log",
+    benchmark:
+        "results/benchmarks/diffrank2011/random_lists.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    params:
+        code=fingerprint("replirank.papers.diffrank2011.random_lists"),
+        seed=config["seed"],
+    script:
+        "random_job.py"

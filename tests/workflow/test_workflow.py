@@ -69,7 +69,7 @@ PROMISED = {
     "diffrank2011": (
         [
             *("table1", "tests", "table1_derived", "tests_derived", "ohsumed", "mq2008", "bound"),
-            *("random_lists", "data", "choices", "times"),
+            *("significance", "random_lists", "data", "choices", "times"),
         ],
         ["figure2", "figure2_derived", "figure2_ohsumed", "figure2_mq2008"],
     ),
@@ -114,6 +114,11 @@ def test_the_tidy_frame_has_every_query_once_for_each_method_and_split(quick):
     assert splits["ranknet2005"] == splits["letor"] == {"train", "vali", "test"}
     assert splits["frank2007"] == splits["bayesopt2010"] == {"vali", "test"}
     assert set(metrics["origin"]) == {"simulated"}
+
+
+def test_a_data_set_may_have_grids_of_its_own(quick):
+    kept = {name: quick / f"results/history/diffrank2011/{name}/listmle.csv" for name in ("ohsumed", "mq2008_list")}
+    assert {name: pd.read_csv(path)["epoch"].max() for name, path in kept.items()} == {"ohsumed": 5, "mq2008_list": 4}
 
 
 # ranknet2005 specifies these data in full: they are the paper's own, not a stand-in for them. A theorem holds for any.

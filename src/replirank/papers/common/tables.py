@@ -10,7 +10,7 @@ import pandas as pd
 
 from replirank.evaluation import stats
 from replirank.metrics.conventions import convention
-from replirank.metrics.registry import column_of, display_name
+from replirank.metrics.registry import column_of, display_name, parse
 from replirank.papers.common import Entry, stand_in
 from replirank.reporting.evidence import Evidence
 from replirank.reporting.tables import Table
@@ -115,6 +115,7 @@ def comparison_table(entry: Entry, evidence: Evidence) -> Table:
     notes = [
         f"Convention {name}: {convention(name).description}. Means over the queries of a fold, then over folds.",
         "\N{PLUS-MINUS SIGN}: half of the 95% interval of the mean over all test queries (normal approximation).",
+        *(f"{display_name(metric)}: lower is better." for metric in entry["metrics"] if parse(metric)[0].sign < 0),
         *evidence.notes([dataset]),
         *(f"Published {row.printed_as}: {row.source}." for row in sources if row.method in evidence.methods),
     ]
@@ -214,9 +215,7 @@ def significance_table(entry: Entry, evidence: Evidence) -> Table:
         adjusted = stats.holm([row["randomization p"] for row in here])
         rows += [{**row, "Holm p": float(p)} for row, p in zip(here, adjusted, strict=True)]
     notes = [
-        f"{display_name(entry['metric'])} of each test query, in the data set's convention: "
-        + ", ".join(f"{evidence.cards[d]['title']} {evidence.convention(d)}" for d in evidence.datasets)
-        + ". Differences here are means over queries, not over folds.",
+        _compared(entry["metric"], evidence) + " Differences here are means over queries, not over folds.",
         f"Randomization test: {evidence.flips:,} sign flips, two-sided; intervals: bootstrap over queries; "
         "Holm's correction over the pairs of a data set.",
         *evidence.notes(evidence.datasets),
@@ -225,6 +224,15 @@ def significance_table(entry: Entry, evidence: Evidence) -> Table:
     tests = ["t-test p", "Wilcoxon p", "randomization p", "Holm p"]
     columns = ["data set", "data", "A", "B", "queries", *interval, *tests]
     return Table(entry["title"], pd.DataFrame(rows, columns=columns), notes, signed=interval)
+
+
+def _compared(name: str, evidence: Evidence) -> str:
+    metric = parse(name)[0]
+    shown = f"{display_name(name)} of each test query"
+    if metric.has_convention:
+        used = ", ".join(f"{evidence.cards[d]['title']} {evidence.convention(d)}" for d in evidence.datasets)
+        shown = f"{shown}, in the data set's convention: {used}"
+    return f"{shown}; lower is better." if metric.sign < 0 else f"{shown}."
 
 
 def choices_table(entry: Entry, evidence: Evidence) -> Table:

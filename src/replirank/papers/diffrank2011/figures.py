@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from replirank.papers.common import Entry
-from replirank.papers.common.figures import COLOURS, legend_below, panels
+from replirank.papers.common.figures import COLOURS, panels
 from replirank.papers.diffrank2011.lists import ALL, FIGURE, FIRST_50, THEOREM
 from replirank.papers.diffrank2011.tables import rounds_of
 from replirank.reporting.evidence import Evidence
@@ -32,13 +32,13 @@ def figure2(entry: Entry, evidence: Evidence) -> Figure:
         for part, here in rounds[rounds["reading"] == reading].groupby("part", sort=False):
             for column in columns:
                 _draw(axis, here, column, str(part), f"{NAMES[column]}, {part}" if len(columns) > 1 else None)
-    left.set(title=f"(a) {THEOREM}'s differences", ylabel="product; share of training pairs")
-    middle.set(title=f"(b) {THEOREM}'s differences", ylabel="training Kendall tau (distance)")
-    right.set(title=f"(c) {FIGURE}'s differences", ylabel="product; share of training pairs")
+    label = evidence.label(dataset)
+    left.set(title=f"{label}\n(a) {THEOREM}'s differences", ylabel="product; share of training pairs")
+    middle.set(title=f"{label}\n(b) {THEOREM}'s differences", ylabel="training Kendall tau (distance)")
+    right.set(title=f"{label}\n(c) {FIGURE}'s differences", ylabel="product; share of training pairs")
     for axis in (left, middle, right):
         axis.set(xlabel="round", ylim=(0, None))
-    figure.suptitle(evidence.label(dataset), fontsize=9)
-    legend_below(figure, left)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
 
 

@@ -15,8 +15,12 @@ from replirank.papers.diffrank2011.lists import ALL, FIRST_50, THEOREM, run
 REFERENCE = ROOT / "docs/reference/diffrank2011"
 
 
-@pytest.mark.parametrize(("name", "parts"), [("ohsumed", {ALL}), ("mq2008", {ALL}), ("td2003_list", {FIRST_50, ALL})])
-def test_the_bound_falls_in_every_round_and_is_above_the_error(real_data, monkeypatch, name, parts):
+@pytest.mark.parametrize(
+    ("name", "parts", "rounds"),
+    [("ohsumed", {ALL}, 36), ("mq2008", {ALL}, 40), ("td2003_list", {FIRST_50, ALL}, 55)],
+)
+def test_the_bound_falls_in_every_round_and_is_above_the_error(real_data, monkeypatch, name, parts, rounds):
+    """A round for each feature that orders any list: of OHSUMED's 45 features nine are the same in each list."""
     trials = [trial for trial in lists.EXPERIMENTS["diffrank"] if trial.reading == THEOREM]
     monkeypatch.setitem(lists.EXPERIMENTS, "diffrank", trials)
     dataset = prepare(spec(name), source=real_data(name), report=lambda text: None).dataset
@@ -26,7 +30,7 @@ def test_the_bound_falls_in_every_round_and_is_above_the_error(real_data, monkey
     assert (history["error"] < history["loss"]).all()
     for _, fold in history.groupby(["part", "fold"]):
         assert np.all(np.diff(fold["loss"], prepend=1.0) < 0)
-        assert len(fold) >= 39
+        assert len(fold) == rounds
         assert fold["error"].iloc[-1] < fold["error"].iloc[0]
 
 

@@ -106,7 +106,7 @@ def test_each_round_is_that_of_a_plain_loop(seed, repeats, method):
         assert_allclose(booster.distribution, distribution, rtol=1e-9)
         assert_allclose(booster.loss, loss, rtol=1e-9)
         weights[feature] += alpha
-        assert_allclose(booster.weights, weights, rtol=0, atol=1e-9)
+        assert_allclose(booster.learned, weights, rtol=0, atol=1e-9)
         chosen.append(feature)
     assert len(set(chosen)) == 14 if not repeats else len(set(chosen)) < 14
 
@@ -132,7 +132,7 @@ def test_its_scores_in_training_are_those_of_the_model(method):
     booster = QueryBooster(task(data), method.measure, repeats=False)
     for _ in range(12):
         booster.choose()
-        expected = data.features.astype(np.float64) @ booster.weights
+        expected = data.features.astype(np.float64) @ booster.learned
         assert_allclose(booster.scores, expected, rtol=1e-12, atol=1e-12)
 
 

@@ -195,7 +195,7 @@ def test_table1_has_the_papers_rows_and_what_stands_beside_them(tmp_path):
 def test_table1_says_what_validation_chose_of_a_part(tmp_path):
     notes = TABLES["table1"](ENTRY, made_up(tmp_path, "derived")).notes
     assert [note for note in notes if note.startswith("Chosen")] == [
-        f"Chosen on the {FIRST_SHARE}, fold by fold: relevant 0.1; relevant 0.1."
+        f"Chosen for SVM-MAP on the {FIRST_SHARE}, fold by fold: relevant 0.1; relevant 0.1."
     ]
 
 

@@ -110,7 +110,7 @@ def test_the_model_scores_as_training_did():
     booster = ListBooster(Clusters(data, 5), repeats=True)
     for _ in range(6):
         booster.choose()
-    assert_allclose(Steps(booster.clusters.edges, booster.values).score(data), booster.scores, atol=1e-12)
+    assert_allclose(Steps(booster.clusters.edges, booster.learned).score(data), booster.scores, atol=1e-12)
 
 
 def test_it_learns_what_no_linear_function_can():

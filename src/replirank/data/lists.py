@@ -23,29 +23,41 @@ def is_strict(data: Judgements) -> bool:
 
 
 def first_equal(data: Judgements) -> int | None:
-    """The first document whose label a document before it in its query has; None where there is none."""
-    order = np.lexsort((np.arange(data.documents), data.labels, data.query_of))
-    labels, query = data.labels[order], data.query_of[order]
-    repeated = order[1:][(labels[1:] == labels[:-1]) & (query[1:] == query[:-1])]
+    """The first document whose label another one before it in its query has; None where there is none."""
+    order, alike = _sorted(data.labels, data)
+    repeated = order[1:][alike]
     return int(repeated.min()) if len(repeated) else None
 
 
+def _sorted(values: np.ndarray, data: Judgements) -> tuple[np.ndarray, np.ndarray]:
+    """The documents of each query by increasing value, equals in file order; and of each but the very first whether it
+    is of the same query and has the same value as the one before."""
+    order = np.lexsort((values, data.query_of))
+    value, query = values[order], data.query_of[order]
+    return order, (value[1:] == value[:-1]) & (query[1:] == query[:-1])
+
+
+def _place(order: np.ndarray, data: Judgements) -> np.ndarray:
+    """The place of each document in its query, from 0, when the documents stand in this order."""
+    place = np.empty(data.documents, dtype=np.int64)
+    place[order] = np.arange(data.documents) - np.repeat(data.offsets[:-1], data.lengths)
+    return place
+
+
 def share_of_list(data: Judgements, share: float) -> np.ndarray:
-    """How many documents this share of each list is, rounded up: one at the least."""
-    # Less a little, since a share such as .05 of 20 documents may come out above 1.
+    """How many documents this share of each list is, rounded up, and never 0."""
+    # Less a little: in floating point .05 of 20 documents may be more than 1.
     return np.maximum(np.ceil(share * data.lengths - 1e-9), 1).astype(np.int64)
 
 
 def is_among_first(data: Judgements, counts: np.ndarray | int) -> np.ndarray:
-    """Of each document whether it is among the first so many of its list, by label; equals in file order."""
-    order = np.lexsort((-data.labels, data.query_of))
-    place = np.empty(data.documents, dtype=np.int64)
-    place[order] = np.arange(data.documents) - np.repeat(data.offsets[:-1], data.lengths)
-    return place < np.broadcast_to(counts, data.queries)[data.query_of]
+    """Whether each document is among the first of its list by label: the first `counts`, one number or one a query."""
+    order, _ = _sorted(-data.labels, data)
+    return _place(order, data) < np.broadcast_to(counts, data.queries)[data.query_of]
 
 
 def keep_documents(data: RankingData, kept: np.ndarray) -> RankingData:
-    """Only the documents for which `kept` is true, of which each query must have one."""
+    """Only the documents for which `kept` is true: one or more of each query."""
     return replace(
         data,
         features=data.features[kept],
@@ -62,9 +74,7 @@ def ordered_by_feature(data: RankingData, column: int, without: tuple[int, ...])
     in a strict order and are left out. So are the columns `without`: that feature itself, and what nearly repeats it.
     """
     left = [number for number in range(data.features.shape[1]) if number not in without]
-    order = np.lexsort((data.features[:, column], data.query_of))
-    values, query = data.features[order, column], data.query_of[order]
-    alike = (values[1:] == values[:-1]) & (query[1:] == query[:-1])
+    order, alike = _sorted(data.features[:, column], data)
     shared = np.zeros(data.documents, dtype=bool)
     shared[order] = np.append(alike, False) | np.append(False, alike)
     if not np.all(found := np.logical_or.reduceat(~shared, data.offsets[:-1])):
@@ -73,12 +83,10 @@ def ordered_by_feature(data: RankingData, column: int, without: tuple[int, ...])
             remedy="derive the order from a feature with more values",
         )
     lists = keep_documents(data, ~shared)
-    order = np.lexsort((lists.features[:, column], lists.query_of))
-    labels = np.empty(lists.documents, dtype=np.float32)
-    labels[order] = np.arange(lists.documents) - np.repeat(lists.offsets[:-1], lists.lengths)
+    order, _ = _sorted(lists.features[:, column], lists)
     return replace(
         lists,
         features=np.ascontiguousarray(lists.features[:, left]),
-        labels=labels,
+        labels=_place(order, lists).astype(np.float32),
         columns={},  # the features are numbered anew
     )

@@ -89,7 +89,7 @@ def ordered_by(full: Spec, id: str, title: str, *, feature: int, without: tuple[
     derive = partial(ordered_by_feature, column=feature - 1, without=hidden)
 
     def simulated(**size: Any) -> Dataset:
-        dataset = stand_in(**size)  # in which any feature may be constant, but BM25
+        dataset = stand_in(**size)  # any of its features but BM25 may be constant
         return replace(dataset, data=derive(dataset.data, column=full.columns["bm25"]))
 
     return replace(

@@ -29,16 +29,16 @@ CELLS = 300_000  # of the array [queries, irrelevant, relevant + 1] of a group: 
 
 
 class Group(NamedTuple):
-    """Queries of like size. Rows are padded with the number of documents, which is the row of a score of -inf."""
+    """Queries of like size, the row numbers of their documents padded to one length by a row whose score is -inf."""
 
-    relevant: np.ndarray  # (queries, R) rows
-    irrelevant: np.ndarray  # (queries, N) rows
+    relevant: np.ndarray  # (queries, R) row numbers
+    irrelevant: np.ndarray  # (queries, N) row numbers
     relevant_counts: np.ndarray  # (queries, 1)
     irrelevant_counts: np.ndarray  # (queries, 1)
 
 
 class MapHinge:
-    halvings = 10  # a slope costs as much as a tangent
+    halvings = 10  # few, since a slope costs as much as a tangent; with two the search stalls
 
     def __init__(self, features: np.ndarray, relevant: np.ndarray, offsets: np.ndarray):
         self.features = features.astype(np.float64)
@@ -66,11 +66,11 @@ class MapHinge:
             R, N = group.relevant_counts, group.irrelevant_counts
             above = most_violated(s, t, R, N, self.table)
             here = np.arange(above.shape[1]) < N
-            intruders = _intruders(np.where(here, above, s.shape[1] + 1), s.shape[1])
+            wrong = _irrelevant_above(np.where(here, above, s.shape[1] + 1), s.shape[1])
             places = np.arange(1, s.shape[1] + 1)
-            precisions = np.where(places <= R, places / (places + intruders), 0)
+            precisions = np.where(places <= R, places / (places + wrong), 0)
             loss += float(np.sum(1 - precisions.sum(axis=1, keepdims=True) / R))
-            pull[relevant] = -2 / (R * N) * intruders
+            pull[relevant] = -2 / (R * N) * wrong
             pull[irrelevant] = 2 / (R * N) * (R - above)
         return loss, pull[:-1]
 
@@ -85,10 +85,10 @@ def most_violated(
     above = np.arange(relevant.shape[1] + 1)
     sums = np.pad(np.cumsum(np.where(above[1:] <= R, relevant, 0), axis=1), ((0, 0), (1, 0)))
     sums = np.where(above <= R, sums, -np.inf)  # there are no more of them
-    ours = np.where(np.isfinite(irrelevant), irrelevant, 0)
-    costs = np.multiply(((2 / N) * ours)[:, :, None], above)
+    irrelevant = np.where(np.isfinite(irrelevant), irrelevant, 0)
+    costs = np.multiply(((2 / N) * irrelevant)[:, :, None], above)
     costs -= ((2 / N) * sums)[:, None, :]
-    costs += table[: ours.shape[1], : len(above)]
+    costs += table[: irrelevant.shape[1], : len(above)]
     return np.argmin(costs, axis=2)
 
 
@@ -99,7 +99,7 @@ def _best_first(padded: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.nd
     return np.take_along_axis(rows, order, axis=1), np.take_along_axis(scores, order, axis=1)
 
 
-def _intruders(above: np.ndarray, relevant: int) -> np.ndarray:
+def _irrelevant_above(above: np.ndarray, relevant: int) -> np.ndarray:
     """(queries, relevant): how many irrelevant documents stand above the i-th relevant one."""
     cells = np.arange(len(above))[:, None] * (relevant + 2) + above
     counts = np.bincount(cells.ravel(), minlength=len(above) * (relevant + 2)).reshape(len(above), -1)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -20,7 +21,8 @@ from sklearn.exceptions import ConvergenceWarning
 from replirank.data.arrays import RankingData
 from replirank.data.pairs import pair_counts
 from replirank.data.places import places_by_query
-from replirank.engines.boosting import Curves, Ended
+from replirank.engines.boosting import Ended
+from replirank.engines.snapshots import boost_with_snapshots
 from replirank.engines.weak_learners import WeakLearners, make_weak_learners
 from replirank.methods.base import Fit, Method, Task
 from replirank.models.steps import Steps
@@ -40,22 +42,14 @@ class FeatureRank(Method):
 
     @classmethod
     def share(cls, train: RankingData, plan: None = None) -> dict[int, Clusters]:
-        return {}  # by their number
+        return {}  # filled by `fit`: those with so many clusters for each feature
 
     def fit(self, task: Task) -> Fit:
         if self.clusters not in task.shared:
             task.shared[self.clusters] = Clusters(task.train, self.clusters)
-        booster = ListBooster(task.shared[self.clusters], repeats=self.repeats)
-        curves, path = Curves(task, self.rounds), []
-        for _ in range(self.rounds):
-            chosen = booster.choose()
-            if isinstance(chosen, Ended):
-                curves.end(chosen)
-                break
-            path.append(booster.values.copy())
-            model = Steps(booster.clusters.edges, path[-1])
-            curves.add(booster.loss, booster.scores, model.score(task.vali))
-        return curves.fit(lambda best: Steps(booster.clusters.edges, path[best - 1] if best else booster.values))
+        clusters = task.shared[self.clusters]
+        booster = ListBooster(clusters, repeats=self.repeats)
+        return boost_with_snapshots(booster, partial(Steps, clusters.edges), task, rounds=self.rounds)
 
 
 class Clusters:
@@ -108,8 +102,8 @@ class ListBooster:
     def __init__(self, clusters: Clusters, *, repeats: bool):
         self.clusters, self.repeats = clusters, repeats
         self.allowed = np.ones(len(clusters.cluster), dtype=bool)
-        self.values = np.zeros((len(clusters.cluster), clusters.edges.shape[1] + 1))
-        self.scores = np.zeros(len(clusters.places))
+        self.learned = np.zeros((len(clusters.cluster), clusters.edges.shape[1] + 1))  # values of clusters
+        self.loss, self.scores = 1.0, np.zeros(len(clusters.places))
         # A list whose labels are all equal teaches nothing, and weighs nothing; unless all are.
         self.teaches = pair_counts(clusters.lists) > 0
         if not self.teaches.any():
@@ -125,7 +119,7 @@ class ListBooster:
         if value <= 0:
             return Ended("no feature is left that ranks the lists better than chance")
         alpha = float(np.log((1 + value) / (1 - value)) / 2)
-        self.values[feature] += alpha * fitted[feature]
+        self.learned[feature] += alpha * fitted[feature]
         self.allowed[feature] = self.repeats
         self.scores = self.scores + alpha * fitted[feature][self.clusters.cluster[feature]]
         costs = np.where(self.teaches, np.exp(-self.clusters.correlation(self.scores)), 0)

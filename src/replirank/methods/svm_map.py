@@ -26,7 +26,7 @@ class SVMMAP(Method):
 
     @classmethod
     def share(cls, train: RankingData, plan: None = None) -> dict[float, tuple[Risk, Planes]]:
-        return {}  # by `relevant`
+        return {}  # filled by `fit`: those for each value of `relevant`
 
     def fit(self, task: Task) -> Fit:
         if self.relevant not in task.shared:

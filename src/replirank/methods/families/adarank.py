@@ -10,7 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from replirank.engines.boosting import Curves, Ended
+from replirank.engines.boosting import Ended
+from replirank.engines.snapshots import boost_with_snapshots
 from replirank.methods.base import Fit, Method, Task
 from replirank.metrics.per_query import Judge
 from replirank.models.linear import Linear
@@ -32,15 +33,7 @@ class AdaRank(Method):
 
     def fit(self, task: Task) -> Fit:
         booster = QueryBooster(task, self.measure, repeats=self.repeats)
-        curves, path = Curves(task, self.rounds), []
-        for _ in range(self.rounds):
-            chosen = booster.choose()
-            if isinstance(chosen, Ended):
-                curves.end(chosen)
-                break
-            path.append(booster.weights.copy())
-            curves.add(booster.loss, booster.scores, Linear(path[-1]).score(task.vali))
-        return curves.fit(lambda best: Linear(path[best - 1] if best else booster.weights))
+        return boost_with_snapshots(booster, Linear, task, rounds=self.rounds)
 
 
 class QueryBooster:
@@ -48,8 +41,9 @@ class QueryBooster:
 
     def __init__(self, task: Task, measure: str, *, repeats: bool):
         self.train, self.judge = task.train, Judge(task.train.labels, task.train.offsets, measure)
-        self.weights, self.scores = np.zeros(self.train.features.shape[1]), np.zeros(self.train.documents)
-        self.repeats, self.allowed = repeats, np.ones(len(self.weights), dtype=bool)
+        # `learned` are the weights of features. The loss before the first round is that of no ranking, exp(0).
+        self.learned, self.scores = np.zeros(self.train.features.shape[1]), np.zeros(self.train.documents)
+        self.loss, self.repeats, self.allowed = 1.0, repeats, np.ones(len(self.learned), dtype=bool)
         self.weak = np.stack([self.judge(column) for column in self.train.features.T], axis=1)  # E of each feature
         self.distribution = np.full(self.train.queries, 1 / self.train.queries)
 
@@ -62,7 +56,7 @@ class QueryBooster:
         if value <= 0:
             return Ended("every feature that ranks anything was chosen")
         alpha = float(np.log((1 + value) / (1 - value)) / 2)
-        self.weights[feature] += alpha
+        self.learned[feature] += alpha
         self.allowed[feature] = self.repeats
         self.scores = self.scores + alpha * self.train.features[:, feature].astype(np.float64)
         costs = np.exp(-self.judge(self.scores))

@@ -194,22 +194,14 @@ def significance_table(entry: Entry, evidence: Evidence) -> Table:
         for first, second in itertools.combinations(evidence.supported(dataset), 2):
             a, b = wide[first].to_numpy(), wide[second].to_numpy()
             seed = derive(evidence.seed, "significance", dataset, first, second)
-            randomization = stats.randomization(a, b, seed=seed, flips=evidence.flips)
-            difference = np.asarray(a - b)
-            low, high = stats.bootstrap_interval(difference, seed=seed)
             here.append(
                 {
                     "data set": evidence.cards[dataset]["title"],
                     "data": evidence.origin(dataset),
                     "A": evidence.title(first),
                     "B": evidence.title(second),
-                    "queries": randomization.n,
-                    "A - B": float(np.nanmean(difference)),
-                    "95% from": low,
-                    "95% to": high,
-                    "t-test p": stats.paired_t(a, b).p,
-                    "Wilcoxon p": stats.wilcoxon(a, b).p,
-                    "randomization p": randomization.p,
+                    "A - B": float(np.nanmean(a - b)),
+                    **paired_tests(a, b, seed=seed, flips=evidence.flips),
                 }
             )
         adjusted = stats.holm([row["randomization p"] for row in here])
@@ -224,6 +216,20 @@ def significance_table(entry: Entry, evidence: Evidence) -> Table:
     tests = ["t-test p", "Wilcoxon p", "randomization p", "Holm p"]
     columns = ["data set", "data", "A", "B", "queries", *interval, *tests]
     return Table(entry["title"], pd.DataFrame(rows, columns=columns), notes, signed=interval)
+
+
+def paired_tests(a: np.ndarray, b: np.ndarray, *, seed: int, flips: int) -> dict[str, float]:
+    """Cells of a table: how many queries, the interval of the mean difference, and three paired tests."""
+    randomization = stats.randomization(a, b, seed=seed, flips=flips)
+    low, high = stats.bootstrap_interval(a - b, seed=seed)
+    return {
+        "queries": randomization.n,
+        "95% from": low,
+        "95% to": high,
+        "t-test p": stats.paired_t(a, b).p,
+        "Wilcoxon p": stats.wilcoxon(a, b).p,
+        "randomization p": randomization.p,
+    }
 
 
 def _compared(name: str, evidence: Evidence) -> str:

@@ -11,7 +11,7 @@ from replirank.evaluation import stats
 from replirank.metrics.per_query import fold_mean
 from replirank.metrics.registry import display_name
 from replirank.papers.common import Entry
-from replirank.papers.common.tables import half_width
+from replirank.papers.common.tables import half_width, paired_tests
 from replirank.papers.diffrank2011.lists import ALL, FIGURE, FIRST_50, FIRST_SHARE, THEOREM
 from replirank.papers.diffrank2011.random_lists import FEATURES, LEAST, MOST
 from replirank.reporting.evidence import Evidence
@@ -39,12 +39,13 @@ def systems(evidence: Evidence, dataset: str) -> dict[str, System]:
     printed = evidence.paper["printed"]["table1"]
     for method in [*printed, *(method for method in evidence.methods if method not in printed)]:
         title = evidence.title(method)
-        whole = System(method, _whole(method), tidy[tidy["method"] == method], method in ("listmle", "featurerank"))
         for (part, reading), rows in parts[parts["method"] == method].groupby(["part", "reading"], sort=False):
             if reading == FIGURE and part == FIRST_50:
                 found[f"{title}, {FIGURE}'s differences"] = System(method, part, rows, in_paper=False)
             elif part != ALL:
                 found[title] = System(method, part, rows, in_paper=True)
+        # The paper's row is that of a part of each list, where it says that a part was trained on.
+        whole = System(method, _whole(method), tidy[tidy["method"] == method], method in printed and title not in found)
         found[f"{title}, {ALL}" if title in found else title] = whole
     return found
 
@@ -108,15 +109,13 @@ def figure_note() -> str:
 
 
 def chosen_notes(evidence: Evidence) -> list[str]:
-    """What validation chose where a part of each list was trained on."""
-    notes = []
-    for path in evidence.needs:
-        rows = pd.read_parquet(path)
-        for (part, _), here in rows[rows["chosen"] != ""].groupby(["part", "reading"], sort=False):
-            folds = here.groupby("fold")["chosen"].first()
-            if folds.str.contains("relevant").any():
-                notes.append(f"Chosen on the {part}, fold by fold: {'; '.join(folds)}.")
-    return notes
+    """What validation chose for SVM-MAP on a part of each list; DiffRank has nothing to choose."""
+    (path,) = (path for path in evidence.needs if path.stem == "svm_map_metrics")
+    parts = pd.read_parquet(path).groupby("part", sort=False)
+    return [
+        f"Chosen for SVM-MAP on the {part}, fold by fold: {'; '.join(rows.groupby('fold')['chosen'].first())}."
+        for part, rows in parts
+    ]
 
 
 def tests(entry: Entry, evidence: Evidence) -> Table:
@@ -130,22 +129,15 @@ def tests(entry: Entry, evidence: Evidence) -> Table:
         for name, theirs in others.items():
             a, b = ours[measure].to_numpy(), theirs[measure].reindex(ours.index).to_numpy()
             seed = derive(evidence.seed, "diffrank2011", dataset, measure, name)
-            randomization = stats.randomization(a, b, seed=seed, flips=evidence.flips)
-            low, high = stats.bootstrap_interval(a - b, seed=seed)
             rows.append(
                 {
                     "data": evidence.origin(dataset),
                     "measure": display_name(measure),
                     "against": name,
-                    "queries": randomization.n,
                     own: float(np.mean(a)),
                     "other": float(np.mean(b)),
                     f"{own} - other": float(np.mean(a - b)),
-                    "95% from": low,
-                    "95% to": high,
-                    "t-test p": stats.paired_t(a, b).p,
-                    "Wilcoxon p": stats.wilcoxon(a, b).p,
-                    "randomization p": randomization.p,
+                    **paired_tests(a, b, seed=seed, flips=evidence.flips),
                 }
             )
     frame = pd.DataFrame(rows)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from replirank.data.arrays import RankingData
 from replirank.errors import ReplirankError
-from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of, warm_start
+from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of, share_boundaries, warm_start
 
 
 def ranking(features, labels=None):
@@ -78,28 +78,36 @@ def test_a_document_scores_the_same_whatever_stands_around_it(features):
     st.lists(st.floats(-20, 20), min_size=2, max_size=10),
     st.lists(st.integers(0, 10_000), min_size=2, max_size=5),
 )
-def test_the_warm_start_ranks_as_the_linear_function(linear, counts):
-    """Whatever the shares. Where the expected gain is flat to float64's eps, it may be equal or turn by that much."""
-    linear, levels = np.sort(linear), range(len(counts))
-    gains = np.array(gains_of(levels))
-    start = warm_start(np.array([1.0, 0.0]), levels, counts)  # of one feature, which is the linear function's value
-    scores = expected_gain(start @ np.stack([linear, np.ones_like(linear)]), gains)
+def test_the_warm_start_ranks_as_the_linear_function(linear, boundaries):
+    """Wherever the boundaries are. Where the expected gain is flat to float64's eps, it may turn by that much."""
+    linear, levels = np.sort(linear), range(len(boundaries) + 1)
+    gains, boundaries = np.array(gains_of(levels)), np.array(boundaries)[:, None] % 40 - 20.0
+    start = warm_start(np.array([[1.0, 0.0]]), levels, boundaries, np.ones(1))[:, 0].astype(np.float64)
+    scores = expected_gain(start @ np.stack([linear, np.ones_like(linear)]), gains)  # of one feature: the linear score
     assert np.diff(scores).min() >= -1e-12 * gains[-1]
     apart = np.diff(linear) > 1e-3
     assert (np.diff(scores)[apart] > -1e-12).all()
-    assert scores[-1] > scores[0] or np.ptp(linear) < 1e-3
 
 
-def test_the_warm_start_from_nothing_has_the_shares_as_probabilities():
-    start = warm_start(np.zeros((3, 5)), [0, 1, 2], [990, 9, 1])  # three grid points of five inputs
-    assert start.shape == (3, 3, 5)
-    assert_array_equal(start[..., :-1], 0)
-    assert_allclose(np.exp(start[:, 1, -1]), [0.99, 0.009, 0.001], rtol=1e-12)
+def test_two_neighbouring_levels_are_equally_likely_at_their_boundary():
+    boundaries = np.array([[2.0], [5.0]])
+    start = warm_start(np.array([[3.0, 1.0]]), [0, 1, 2], boundaries, np.array([4.0]))[:, 0]
+    for number, (boundary,) in enumerate(boundaries):
+        logits = start @ [(boundary - 1) / 3, 1]  # the document whose linear score it is
+        assert_allclose(logits[number], logits[number + 1], atol=1e-6)
 
 
-def test_the_warm_start_of_a_level_that_no_document_has_is_finite():
-    assert_allclose(warm_start(np.array([2.0, 0.0]), [0, 1], [10, 0]), [[0, 0], [2, np.log(0.5 / 10)]], atol=1e-15)
+def test_as_many_documents_are_at_or_above_a_boundary_as_have_the_level_or_a_higher_one():
+    random = np.random.default_rng(0)
+    scores, labels = random.normal(size=(3, 50)), random.integers(0, 4, size=50)
+    boundaries = share_boundaries(scores, labels, [0, 1, 2, 3])
+    above = (scores[None] >= boundaries[..., None]).sum(axis=-1)
+    assert_array_equal(above, [[np.sum(labels >= level)] * 3 for level in (1, 2, 3)])
+
+
+def test_a_level_that_no_document_has_begins_at_the_first_document():
+    assert_array_equal(share_boundaries(np.array([[3.0, 1.0]]), np.array([0, 0]), [0, 1]), [[3.0]])
 
 
 def test_the_warm_start_of_one_level_only():
-    assert_array_equal(warm_start(np.array([2.0, 0.0]), [2.0], [7]), [[0, 0]])
+    assert_array_equal(warm_start(np.array([[2.0, 1.0]]), [2.0], np.zeros((0, 1)), np.ones(1)), [[[0, 0]]])

@@ -10,8 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 from replirank.data.arrays import RankingData
-from replirank.engines import full_batch
-from replirank.engines.full_batch import block_shapes, descend_together, fewer_lengths, make_blocks
+from replirank.engines import full_batch, quasi_newton
+from replirank.engines.full_batch import PlainDescent, block_shapes, descend_together, fewer_lengths, make_blocks
+from replirank.engines.quasi_newton import QuasiNewton, uncorrelated
 from replirank.errors import ReplirankError
 from replirank.losses.listwise import cosine, squared, top_one_divergence
 from replirank.methods.base import Task
@@ -19,8 +20,18 @@ from replirank.methods.cosine_bayes import CosineBayes
 from replirank.methods.cosine_linear import CosineLinear
 from replirank.methods.cross_entropy_bayes import CrossEntropyBayes
 from replirank.methods.cross_entropy_linear import CrossEntropyLinear
-from replirank.methods.families import surrogates
-from replirank.methods.families.surrogates import ExpectedGain, MeanSurrogate, linear
+from replirank.methods.families.surrogates import (
+    CONVERGED,
+    EVEN,
+    LOG_SHARES,
+    PLAIN,
+    SHARES,
+    ExpectedGain,
+    How,
+    MeanSurrogate,
+    linear,
+    start_from,
+)
 from replirank.methods.plugin import Plugin
 from replirank.methods.squared_bayes import SquaredBayes
 from replirank.methods.squared_linear import SquaredLinear
@@ -147,26 +158,76 @@ def test_a_certain_document_has_no_gradient():
 
 def test_squared_linear_ends_at_least_squares():
     data = problem()
-    fit = SquaredLinear(epochs=300).fit(task(data, SquaredLinear))
+    fit = SquaredLinear().fit(task(data, SquaredLinear))
     inputs = np.append(data.features, np.ones((data.documents, 1)), axis=1).astype(np.float64)
     solution, residual, *_ = np.linalg.lstsq(inputs, data.labels.astype(np.float64), rcond=None)
-    assert_allclose(fit.history["loss"].iloc[-1], residual[0] / data.queries, rtol=1e-5)
-    assert_allclose(fit.model.weights, solution[:-1], atol=5e-3)  # where the loss is flat to 1e-5 of itself
+    assert_allclose(fit.history["loss"].iloc[-1], residual[0] / data.queries, rtol=1e-6)
+    assert_allclose(fit.model.weights, solution[:-1], atol=1e-5)
 
 
 def test_plugin_ends_at_logistic_regression():
     data = problem(lengths=(8,) * 30)
-    fit = Plugin(epochs=1000).fit(task(data, Plugin))
+    fit = Plugin().fit(task(data, Plugin))
     peer = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000).fit(data.features, data.labels)
-    assert_allclose(fit.model.score(data), peer.predict_proba(data.features) @ GAINS, atol=0.02)
+    assert_allclose(fit.model.score(data), peer.predict_proba(data.features) @ GAINS, atol=0.002)
     observed = peer.predict_proba(data.features)[np.arange(data.documents), data.labels.astype(int)]
-    assert_allclose(fit.history["loss"].iloc[-1], -np.log(observed).mean(), rtol=1e-4)
+    assert_allclose(fit.history["loss"].iloc[-1], -np.log(observed).mean(), rtol=1e-5)
 
 
-def test_a_lane_is_finished_when_its_loss_hardly_falls():
+def nearly_dependent():
+    """Two features that are nearly one, as LETOR's are: plain descent needs thousands of steps for their difference."""
     data = problem()
-    history = SquaredLinear(epochs=2000).fit(task(data, SquaredLinear)).history
-    assert history["epoch"].iloc[-1] < 500
+    noise = np.random.default_rng(5).normal(size=(data.documents, 1)).astype(np.float32)
+    twin = data.features[:, :1] + 0.01 * noise
+    return replace(data, features=np.append(data.features, twin, axis=1))
+
+
+def test_plain_descent_does_not_get_there_and_quasi_newton_does():
+    data = nearly_dependent()
+    inputs = np.append(data.features, np.ones((data.documents, 1)), axis=1).astype(np.float64)
+    _, (residual,), *_ = np.linalg.lstsq(inputs, data.labels.astype(np.float64), rcond=None)
+    work, least = task(data, SquaredLinear), residual / data.queries
+    ends = {
+        optimizer: SquaredLinear.solve([SquaredLinear(epochs=200)], work, How(optimizer))[0].history
+        for optimizer in (PLAIN, CONVERGED)
+    }
+    assert ends[PLAIN]["loss"].iloc[-1] > least * 1.001
+    assert_allclose(ends[CONVERGED]["loss"].iloc[-1], least, rtol=1e-6)
+    assert ends[CONVERGED]["epoch"].iloc[-1] < 30
+
+
+def test_uncorrelated_coordinates():
+    """Second moments are 1 and 0; a repeated feature has no coordinate of its own; scores stay what they were."""
+    data = problem()
+    data = replace(data, features=np.append(data.features, data.features[:, :1], axis=1))
+    blocks = make_blocks(data, block_shapes([data]))
+    coordinates = uncorrelated(blocks)
+    inputs, rotated = (np.asarray(each.inputs, np.float64) for each in (blocks, coordinates.blocks))
+    moments = rotated @ rotated.T / data.documents
+    assert_allclose(moments, np.diag([0, 1, 1, 1, 1]), atol=1e-5)
+    params = np.random.default_rng(0).normal(size=(2, 5))
+    assert_allclose(coordinates.of(params) @ rotated, params @ inputs, atol=1e-5)
+    assert_allclose(coordinates.back(coordinates.of(params)) @ inputs, params @ inputs, atol=1e-5)
+
+
+def test_the_first_quasi_newton_steps_by_arithmetic():
+    """(1 - w - b)^2 + b^2 again, from 0: a tenth along (1, 1) / sqrt 2, then as far as one known curvature says."""
+    data = RankingData(
+        np.array([[1.0], [0.0]], np.float32), np.array([1, 0], np.float32), np.array([0, 2]), np.array([7])
+    )
+    blocks, objective = make_blocks(data, block_shapes([data])), MeanSurrogate(squared, linear)
+    state = QuasiNewton().begin(objective, np.zeros((1, 1, 2), np.float32), {}, blocks, np.array([9]))
+    one = QuasiNewton().run(state, {}, blocks, 1, objective=objective)
+    move = 0.1 / 2**0.5
+    assert_allclose(one.params, [[[move, move]]], rtol=1e-6)
+    gradient = np.array([-2 * (1 - 2 * move), -2 * (1 - 2 * move) + 2 * move])
+    assert_allclose(one.gradient[0, 0], gradient, rtol=1e-5)
+    # BFGS with the one move s and turn y, from the scaled identity (s.y / y.y): Nocedal and Wright, Eq. 7.16 and 7.20.
+    s, y = np.array([move, move]), gradient - [-2, -2]
+    rho = 1 / (s @ y)
+    left = np.eye(2) - rho * np.outer(s, y)
+    inverse = left @ (s @ y / (y @ y) * np.eye(2)) @ left.T + rho * np.outer(s, s)
+    assert_allclose(one.direction[0, 0], -inverse @ gradient, rtol=1e-4)
 
 
 def test_the_first_steps_by_arithmetic():
@@ -175,9 +236,8 @@ def test_the_first_steps_by_arithmetic():
         np.array([[1.0], [0.0]], np.float32), np.array([1, 0], np.float32), np.array([0, 2]), np.array([7])
     )
     blocks = make_blocks(data, block_shapes([data]))
-    state = full_batch._begin(
-        MeanSurrogate(squared, linear), np.zeros((1, 1, 2), np.float32), {}, blocks, np.array([9])
-    )
+    objective, plain = MeanSurrogate(squared, linear), PlainDescent()
+    state = plain.begin(objective, np.zeros((1, 1, 2), np.float32), {}, blocks, np.array([9]))
     assert_allclose(state.loss, [1])
     assert_allclose(state.gradient, [[[-2, -2]]])
     length = (((1 + 1) + (0 + 1)) / 2) ** 0.5  # the root mean square of the two documents' inputs (1, 1) and (0, 1)
@@ -190,12 +250,12 @@ def test_the_first_steps_by_arithmetic():
     # The slope promises 8 step, of which three tenths must come true: the first step gives less and is taken back.
     whole, half = state.step[0], state.step[0] / 2
     assert loss_after(whole) > 1 - 0.3 * 8 * whole
-    one = full_batch._run(state, {}, blocks, 1, objective=MeanSurrogate(squared, linear))
+    one = plain.run(state, {}, blocks, 1, objective=objective)
     assert_array_equal(one.params, state.params)
     assert_array_equal(one.loss, state.loss)
     assert_allclose(one.step, [half])
     assert loss_after(half) < 1 - 0.3 * 8 * half
-    two = full_batch._run(one, {}, blocks, 1, objective=MeanSurrogate(squared, linear))
+    two = plain.run(one, {}, blocks, 1, objective=objective)
     assert_allclose(two.params, [[[2 * half, 2 * half]]], rtol=1e-6)
     assert_allclose(two.loss, [loss_after(half)], rtol=1e-5)
     assert_allclose(two.step, [half * 1.25])
@@ -206,7 +266,8 @@ def test_the_first_steps_by_arithmetic():
     [(cosine, None), (squared, None), (top_one_divergence, [0.1, 1, 10])],
     ids=["cos", "sq", "ce"],
 )
-def test_the_loss_never_grows(surrogate, alphas):
+@pytest.mark.parametrize("optimizer", [PlainDescent(), QuasiNewton()], ids=["plain", "quasi-newton"])
+def test_the_loss_never_grows(surrogate, alphas, optimizer):
     """Not even where documents become certain and the loss jumps."""
     data = problem()
     hyper = {"epsilon": np.array([0.6, 0.8, 1.0], np.float32)}
@@ -214,18 +275,25 @@ def test_the_loss_never_grows(surrogate, alphas):
         hyper["alpha"] = np.array(alphas, np.float32)
     objective, blocks = MeanSurrogate(surrogate, ExpectedGain(GAINS)), make_blocks(data, block_shapes([data]))
     start = np.random.default_rng(0).normal(size=(3, 3, 4)).astype(np.float32)
-    state = full_batch._begin(objective, start, hyper, blocks, np.full(3, 100))
+    state = optimizer.begin(objective, start, hyper, blocks, np.full(3, 100))
     losses = [state.loss]
     for _ in range(60):
-        state = full_batch._run(state, hyper, blocks, 1, objective=objective)
+        state = optimizer.run(state, hyper, blocks, 1, objective=objective)
         losses.append(state.loss)
     assert (np.diff(losses, axis=0) <= 0).all()
     assert (losses[-1] < losses[0]).all()
 
 
-def test_a_loss_that_is_no_number_is_an_error():
+def test_a_feature_that_is_no_number_is_an_error():
     data = problem()
     data.features[3, 1] = np.inf
+    with pytest.raises(ReplirankError, match="a feature is not a finite number"):
+        SquaredLinear().fit(task(data, SquaredLinear))
+
+
+def test_a_loss_that_is_no_number_is_an_error():
+    data = problem()
+    data.labels[3] = 1e30
     with pytest.raises(ReplirankError, match="the training loss is not finite"):
         SquaredLinear().fit(task(data, SquaredLinear))
 
@@ -236,83 +304,165 @@ def test_without_any_pair_nothing_is_learnt(method):
     data = replace(data, labels=np.ones_like(data.labels))
     fit = method(epochs=10).fit(task(data, method))
     assert_array_equal(fit.model.weights, 0)
-    assert fit.history["epoch"].tolist() == [0, 5]  # and no further
+    assert fit.history["epoch"].tolist() == [0]  # and no further
+    assert fit.history["slope"].tolist() == [0]
 
 
 # What is kept
 
 
-def test_where_descent_ends_is_kept_whatever_validation_says():
+def test_the_end_and_the_best_validated_step_are_both_told():
     values = iter([0.0, 0.1, 0.3, 0.3, 0.2])
-    scores = []
+    seen = []
 
-    def validate(each):
-        scores.append(each)
-        return next(values)
+    def score(params):
+        seen.append(params[:, 0].copy())
+        return params[-1]
 
     data = slow_problem()
-    fit = CosineLinear(epochs=18).fit(task(data, CosineLinear, validate))
-    assert fit.history["epoch"].tolist() == [0, 5, 10, 15, 18]
-    assert fit.history["validation"].tolist() == [0.0, 0.1, 0.3, 0.3, 0.2]
-    order = np.argsort(scores[-1])
-    assert (np.diff(fit.model.score(data)[order]) > -1e-5).all()
-    assert not np.allclose(scores[-2], scores[-1])
+    (solution,) = descend_together(
+        PlainDescent(),
+        MeanSurrogate(cosine, linear),
+        np.zeros((1, 1, 4), np.float32),
+        {},
+        make_blocks(data, block_shapes([data])),
+        score=score,
+        task=task(data, CosineLinear, lambda scores: next(values)),
+        epochs=np.array([18]),
+    )
+    assert solution.history["epoch"].tolist() == [0, 5, 10, 15, 18]
+    assert solution.history["validation"].tolist() == [0.0, 0.1, 0.3, 0.3, 0.2]
+    assert_array_equal(solution.params, seen[4])
+    assert_array_equal(solution.best, seen[2])  # the first of equals
+    assert not np.allclose(solution.best, solution.params)
 
 
-@pytest.mark.parametrize("method", [CosineBayes, SquaredBayes, CrossEntropyBayes])
-def test_the_warm_start_ranks_as_the_linear_solution(method, monkeypatch):
-    starts, seen = [], []
-
-    def watched(objective, params, *rest, **options):
-        starts.append(params)
-        return descend_together(objective, params, *rest, **options)
-
-    monkeypatch.setattr(surrogates, "descend_together", watched)
+def test_the_methods_keep_where_descent_ends():
     data = problem()
-    fit = method(epochs=5).fit(task(data, method, lambda scores: seen.append(scores) or 0.0))
-    # The linear function's scores before and after 5 epochs, then those of the Bayes-optimal one.
-    _, solution, start, after = seen
-    assert_array_equal(np.argsort(start), np.argsort(solution))
-    assert not np.array_equal(np.argsort(after), np.argsort(solution))
-    assert fit.history["epoch"].tolist() == [0, 5]
-    assert_allclose(fit.model.score(data), after, atol=1e-5)
-    linear_fit = method.linear(epochs=5).fit(task(data, method.linear))
-    assert_allclose(starts[1][:, 0, :-1], np.outer([0, 0.5, 1], linear_fit.model.weights), rtol=1e-5)
+    falling = iter(np.linspace(1, 0, 100))
+    work = task(data, CosineLinear, lambda scores: next(falling))
+    fit = CosineLinear().fit(work)
+    (solution,) = CosineLinear.solve([CosineLinear()], task(data, CosineLinear), How())
+    assert_array_equal(fit.model.weights, solution.params[0, :-1])
+
+
+# The warm start, and epsilon
+
+
+def rare(relevant=10, documents=400):
+    """Few relevant documents among many, as in TD2003, that one feature finds in part."""
+    random = np.random.default_rng(3)
+    labels = np.zeros(documents, np.float32)
+    labels[:: documents // relevant] = 1
+    x = random.normal(size=(documents, 3)).astype(np.float32) + labels[:, None] * np.array([1.5, 0.5, 0], np.float32)
+    return RankingData(x, labels, np.arange(0, documents + 1, 40), np.arange(documents // 40))
+
+
+BAYES = [CosineBayes, SquaredBayes, CrossEntropyBayes]
+
+
+@pytest.mark.parametrize("start", [SHARES, EVEN, LOG_SHARES])
+@pytest.mark.parametrize("data", [problem(), rare()], ids=["three levels", "two levels"])
+def test_the_warm_start_ranks_as_the_linear_solution(start, data):
+    shared = task(data, SquaredLinear).shared
+    linear = np.array([[1.0, -0.5, 0.3, 0.2], [-2.0, 1.0, 0.1, 0.0]], np.float32)
+    inputs = np.append(data.features, np.ones((data.documents, 1)), axis=1)
+    params = start_from(linear, shared, start)
+    gains = np.array(GAINS[: len(shared.levels)])
+    for point, weights in enumerate(linear):
+        logits = (inputs @ params[:, point].T.astype(np.float64)).T
+        expected = (np.exp(logits) * gains[:, None]).sum(axis=0) / np.exp(logits).sum(axis=0)
+        assert_array_equal(np.argsort(expected), np.argsort(inputs @ weights.astype(np.float64)))
+
+
+def test_the_start_puts_each_levels_share_of_the_documents_above_its_boundary():
+    """As many documents are likelier of the upper level as have it; the last of them is at even odds."""
+    data = rare()
+    params = start_from(np.array([[1.0, 0.5, 0.0, 0.0]], np.float32), task(data, SquaredLinear).shared, SHARES)
+    inputs = np.append(data.features, np.ones((data.documents, 1)), axis=1)
+    gap = np.sort(inputs @ (params[1, 0] - params[0, 0]).astype(np.float64))[::-1]
+    relevant = int(data.labels.sum())
+    assert_allclose(gap[relevant - 1], 0, atol=1e-5)
+    assert (gap[: relevant - 1] > 0).all()
+    assert (gap[relevant:] < 0).all()
+    assert_allclose(gap.std(), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", BAYES)
+@pytest.mark.parametrize("data", [problem(), rare()], ids=["three levels", "two levels"])
+def test_every_epsilon_moves(method, data):
+    """The gradient at the start is not 0, the loss falls, and the ranking function is no longer the linear one."""
+    points, work = [method(epsilon=epsilon) for epsilon in method.grid["epsilon"]], task(data, method)
+    how = How()
+    linear = method.solve_linear(points, work, how)
+    start = start_from(linear, work.shared, how.start)
+    for number, solution in enumerate(method.solve(points, work, how)):
+        assert solution.history["slope"].iloc[0] > 0
+        assert solution.history["loss"].iloc[-1] < solution.history["loss"].iloc[0]
+        assert not np.allclose(solution.params, start[:, number], atol=1e-3)
+
+
+def test_log_shares_leave_nothing_to_descend():
+    """The start as it was: level 0 is certain before the first step, for all documents and every epsilon below 1."""
+    data = rare()
+    work = task(data, SquaredBayes)
+    points = [SquaredBayes(epsilon=epsilon) for epsilon in (0.6, 0.7, 0.8, 0.9, 1.0)]
+    slopes = [each.history["slope"].iloc[0] for each in SquaredBayes.solve(points, work, How(start=LOG_SHARES))]
+    assert slopes[:4] == [0, 0, 0, 0]
+    assert slopes[4] > 0
+
+
+def test_the_number_of_the_lowest_level():
+    """Numbering levels from 1 moves a linear function's offset, and makes the gains 1, 3 and 7."""
+    data = problem()
+    work = task(data, SquaredLinear)
+    from_0, from_1 = (SquaredLinear.solve([SquaredLinear()], work, How(lowest=n))[0].params[0] for n in (0, 1))
+    assert_allclose(from_1, from_0 + np.array([0, 0, 0, 1]), atol=1e-5)
+    assert SquaredBayes.gains(work, How(lowest=1)) == (1.0, 3.0, 7.0)
+    again = task(replace(data, labels=data.labels + 1), SquaredBayes)
+    one, other = (
+        SquaredBayes.solve([SquaredBayes(epsilon=1.0)], *each)[0].history["loss"].to_numpy()
+        for each in ((task(data, SquaredBayes), How(lowest=1)), (again, How()))
+    )
+    assert_allclose(one[0], other[0], rtol=1e-5)
 
 
 # Grid points
 
 
-def run(data, alphas, epsilons, **options):
+def run(data, alphas, epsilons, optimizer=None, **options):
     """Descent on the cross entropy of the Bayes-optimal function in float64, from a fixed start."""
     start = np.random.default_rng(0).normal(size=(3, 1, 4)).repeat(len(alphas), axis=1)
     with jax.enable_x64(True):
         return descend_together(
+            optimizer or PlainDescent(),
             MeanSurrogate(top_one_divergence, ExpectedGain(GAINS)),
             start,
             {"alpha": np.array(alphas), "epsilon": np.array(epsilons)},
             in_float64(make_blocks(data, block_shapes([data]))),
-            score=lambda params, inputs: params[-1] @ inputs,
+            score=lambda params: params[-1] @ full_batch.with_offset(data),
             task=task(data, CrossEntropyBayes),
             **options,
         )
 
 
-def test_a_lane_is_what_it_would_be_alone():
+@pytest.mark.parametrize("optimizer", [PlainDescent(), QuasiNewton()], ids=["plain", "quasi-newton"])
+def test_a_lane_is_what_it_would_be_alone(optimizer):
     """In float64: a line search multiplies the last bits, which depend on the width of a matrix product."""
     alphas, epsilons = [0.3, 1.0, 5.0, 1.0], [1.0, 1.0, 0.9, 0.6]
-    together = run(slow_problem(), alphas, epsilons, epochs=np.full(4, 40))
+    together = run(slow_problem(), alphas, epsilons, optimizer, epochs=np.full(4, 40))
     for alpha, epsilon, lane in zip(alphas, epsilons, together, strict=True):
-        (alone,) = run(slow_problem(), [alpha], [epsilon], epochs=np.array([40]))
+        (alone,) = run(slow_problem(), [alpha], [epsilon], optimizer, epochs=np.array([40]))
         assert_array_equal(lane.history["epoch"], alone.history["epoch"])
         assert_allclose(lane.history["loss"], alone.history["loss"], rtol=1e-9)
         assert_allclose(lane.params, alone.params, atol=1e-6)
     assert len({lane.history["loss"].iloc[-1] for lane in together}) == len(alphas)
 
 
-def test_dropping_finished_grid_points_changes_nothing():
+@pytest.mark.parametrize("optimizer", [PlainDescent(), QuasiNewton()], ids=["plain", "quasi-newton"])
+def test_dropping_finished_grid_points_changes_nothing(optimizer):
     data, alphas, epochs = slow_problem(), np.linspace(0.5, 3, 8), np.array([5, 25, 5, 5, 12, 5, 25, 5])
-    kept, dropped = (run(data, alphas, np.ones(8), epochs=epochs, drop=drop) for drop in (False, True))
+    kept, dropped = (run(data, alphas, np.ones(8), optimizer, epochs=epochs, drop=drop) for drop in (False, True))
     for one, other, limit in zip(kept, dropped, epochs, strict=True):
         assert one.history["epoch"].iloc[-1] == other.history["epoch"].iloc[-1] == limit
         assert_allclose(one.history["loss"], other.history["loss"], rtol=1e-9)
@@ -348,7 +498,7 @@ def test_grid_points_are_halved_as_long_as_the_live_ones_fit(live, size):
 def test_folds_share_one_compilation():
     folds = [problem(0), problem(1, lengths=(8,) * 9), problem(2, lengths=(8, 6, 1, 7))]
     plan = CrossEntropyLinear.plan(iter(folds))
-    full_batch._epochs.clear_cache()
+    quasi_newton._epochs.clear_cache()
     compiled = []
 
     def listen(event, duration, **about):
@@ -372,7 +522,7 @@ def test_shapes_shared_with_other_folds_change_nothing(method):
     assert plan.classes != method.plan([fold]).classes
     alone = method(epochs=20).fit(task(fold, method))
     together = method(epochs=20).fit(task(fold, method, plan=plan))
-    assert_allclose(together.history["loss"], alone.history["loss"], rtol=1e-5)
+    assert_allclose(together.history["loss"].iloc[-1], alone.history["loss"].iloc[-1], rtol=1e-5)
     assert_allclose(together.model.score(fold), alone.model.score(fold), atol=1e-4)
 
 
@@ -380,6 +530,6 @@ def test_the_offset_is_learnt_but_not_kept():
     """Labels far from 0: without an offset, squares would bend the weights to reach them."""
     data = problem()
     far = replace(data, labels=data.labels + 5)
-    near, moved = (SquaredLinear(epochs=300).fit(task(each, SquaredLinear)) for each in (data, far))
+    near, moved = (SquaredLinear().fit(task(each, SquaredLinear)) for each in (data, far))
     assert isinstance(near.model, Linear)
-    assert_allclose(moved.model.weights, near.model.weights, atol=0.02)
+    assert_allclose(moved.model.weights, near.model.weights, atol=1e-5)

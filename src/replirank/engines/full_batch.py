@@ -1,8 +1,9 @@
-"""Plain gradient descent on the whole training set, for many grid points at once.
+"""Descent on the whole training set, for many grid points at once: the data, the loop, and plain gradient descent.
 
 A grid point differs from the next in a few numbers only, so all of them are columns of one matrix product, each with
-its own step size. The lists stand in blocks by length class: a loss sees (points, queries, documents) and reduces over
-the last axis, which on a CPU is several times faster than sums by segment.
+its own step. The lists stand in blocks by length class: a loss sees (points, queries, documents) and reduces over
+the last axis, which on a CPU is several times faster than sums by segment. engines/quasi_newton.py has the optimiser
+that converges.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -101,7 +102,7 @@ def with_offset(data: RankingData) -> np.ndarray:
     return np.append(data.features.T, np.ones((1, data.documents), dtype=np.float32), axis=0)
 
 
-# The descent
+# The loop
 
 
 class BatchObjective(Protocol):
@@ -111,87 +112,94 @@ class BatchObjective(Protocol):
         """The loss of each grid point; `params` are (outputs, points, inputs), hyper-parameters (points,)."""
 
 
-class State(NamedTuple):
-    params: np.ndarray  # (outputs, points, inputs)
-    gradient: np.ndarray
-    loss: np.ndarray  # (points,), and so the rest
-    step: np.ndarray
-    left: np.ndarray  # epochs to go; 0: finished
+class Progress(Protocol):
+    """Where the grid points of a descent are: what the loop needs to know of an optimiser's state."""
 
-    def take(self, points: np.ndarray) -> State:
-        params, gradient, *rest = self
-        return State(params[:, points], gradient[:, points], *(values[points] for values in rest))
+    @property
+    def params(self) -> np.ndarray:
+        """(outputs, points, inputs)"""
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """The same."""
+
+    @property
+    def loss(self) -> np.ndarray:
+        """(points,)"""
+
+    @property
+    def left(self) -> np.ndarray:
+        """(points,) epochs to go; 0: finished"""
+
+    def take(self, points: np.ndarray) -> Progress:
+        """The state of these grid points alone."""
+
+
+class Optimizer(Protocol):
+    """An epoch is one evaluation of loss and gradient, where a step leads."""
+
+    def begin(self, objective: BatchObjective, params: np.ndarray, hyper, blocks: Blocks, epochs: np.ndarray) -> Any:
+        """The state at these parameters, with so many epochs to go for each grid point."""
+
+    def run(self, state: Any, hyper, blocks: Blocks, count: int, *, objective: BatchObjective) -> Any:
+        """The state after so many epochs."""
 
 
 class Solution(NamedTuple):
     """What became of a grid point."""
 
     params: np.ndarray  # (outputs, inputs), where descent ended
+    best: np.ndarray  # the same, where the validation queries were ranked best of all that were looked at
     history: pd.DataFrame
 
 
 def descend_together(
+    optimizer: Optimizer,
     objective: BatchObjective,
     params: np.ndarray,
     hyper: Mapping[str, np.ndarray],
     blocks: Blocks,
     *,
-    score: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    score: Callable[[np.ndarray], np.ndarray],
     task: Task,
     epochs: np.ndarray,
     drop: bool = True,
 ) -> list[Solution]:
-    """Minimise the loss of each grid point from its `params` on, for at most so many epochs, and keep where it ends.
+    """Minimise the loss of each grid point from its `params` on, for at most so many epochs.
 
-    An epoch is one evaluation of loss and gradient, where a step along the gradient leads. If the loss falls enough
-    there, the step is taken and the next will be longer; if not, it is taken back and half of it is tried. `score`
-    gives every grid point's scores of the validation documents, (points, documents). They are for the history alone:
-    descent is "without any parameter tuning" (bayesopt2010, section 6.1), the number of steps included.
+    `score` gives every grid point's scores of the validation documents, (points, documents). They have no part in the
+    descent, which is "without any parameter tuning" (bayesopt2010, section 6.1), the number of steps included.
     """
-    vali = with_offset(task.vali)
-    state = _begin(objective, params, hyper, blocks, epochs)
-    histories: list[list[tuple[int, float, float]]] = [[] for _ in range(len(state.loss))]
+    state = optimizer.begin(objective, params, hyper, blocks, epochs)
+    histories: list[list[tuple[int, float, float, float]]] = [[] for _ in range(len(state.loss))]
     ends = list(state.params.swapaxes(0, 1))
+    bests, highest = list(ends), np.full(len(ends), -np.inf)
     number = np.arange(len(ends))  # which grid point it is that stands at a place
     live, epoch = np.ones(len(ends), dtype=bool), 0
     while live.any():
-        scores = score(state.params[:, live], vali)
+        scores = score(state.params[:, live])
+        slopes = np.linalg.norm(state.gradient, axis=(0, 2))
         for place, of_point in zip(np.flatnonzero(live), scores, strict=True):
-            point = number[place]
-            row = min(epoch, int(epochs[point])), float(state.loss[place]), task.validate(of_point)
+            point, value = number[place], task.validate(of_point)
+            row = min(epoch, int(epochs[point])), float(state.loss[place]), value, float(slopes[place])
             histories[point].append(row)
             ends[point] = state.params[:, place].copy()
-        best = max(rows[-1][-1] for rows in histories)
+            if value > highest[point]:
+                bests[point], highest[point] = ends[point], value
+        best = max(rows[-1][2] for rows in histories)
         task.report(f"epoch {epoch}, {live.sum()} of {len(ends)} grid points, validation {best:.4f}")
         places = _places(state.left > 0, drop)
         state, number = state.take(places), number[places]
         hyper = {name: values[places] for name, values in hyper.items()}
         live = state.left > 0
         if live.any():
-            state = _run(state, hyper, blocks, EPOCHS_PER_CALL, objective=objective)
+            state = optimizer.run(state, hyper, blocks, EPOCHS_PER_CALL, objective=objective)
             epoch += EPOCHS_PER_CALL
+    columns = ["epoch", "loss", "validation", "slope"]
     return [
-        Solution(params, pd.DataFrame(rows, columns=["epoch", "loss", "validation"]))
-        for params, rows in zip(ends, histories, strict=True)
+        Solution(end, best, pd.DataFrame(rows, columns=columns))
+        for end, best, rows in zip(ends, bests, histories, strict=True)
     ]
-
-
-def _begin(objective: BatchObjective, params: np.ndarray, hyper, blocks: Blocks, epochs: np.ndarray) -> State:
-    """An epoch of no step gives the first gradient. The first step is to move the scores by about one."""
-    none = np.zeros_like(params[0, :, 0])
-    unknown = State(params, np.zeros_like(params), np.full_like(none, np.inf), none, np.ones(len(none), dtype=np.int32))
-    state = _run(unknown, hyper, blocks, 1, objective=objective)
-    if not np.all(np.isfinite(state.loss)):
-        raise ReplirankError("the training loss is not finite where descent starts", remedy="scale the features")
-    slope = np.linalg.norm(state.gradient, axis=(0, 2))
-    documents = sum(int(where.sum()) for where in blocks.where)
-    length = np.linalg.norm(blocks.inputs) / max(documents, 1) ** 0.5  # of a document's features, about
-    step = np.divide(1, slope * length, where=slope > 0, out=np.zeros_like(none))
-    return state._replace(step=step, left=np.where(slope > 0, epochs, 1).astype(np.int32))
-
-
-def _run(*arguments, objective: BatchObjective) -> State:
-    return State(*map(np.asarray, _epochs(*arguments, objective=objective)))
 
 
 def _places(live: np.ndarray, drop: bool) -> np.ndarray:
@@ -202,7 +210,9 @@ def _places(live: np.ndarray, drop: bool) -> np.ndarray:
     return np.arange(size) if size == len(live) else np.argsort(~live, kind="stable")[:size]
 
 
-def _evaluate(objective: BatchObjective, params: jax.Array, hyper: Mapping[str, jax.Array], blocks: Blocks):
+def evaluate(objective: BatchObjective, params: jax.Array, hyper: Mapping[str, jax.Array], blocks: Blocks):
+    """Each grid point's loss, and its gradient."""
+
     def total(params):
         losses = objective(params, hyper, blocks)
         return jnp.sum(losses), losses  # no grid point's loss depends on another's parameters: one gradient serves all
@@ -212,15 +222,59 @@ def _evaluate(objective: BatchObjective, params: jax.Array, hyper: Mapping[str, 
 
 
 @partial(jax.jit, static_argnames="objective")
-def _epochs(state, hyper, blocks, count, *, objective) -> State:
-    def epoch(_, state: State) -> State:
+def _evaluate(params, hyper, blocks, *, objective):
+    return evaluate(objective, params, hyper, blocks)
+
+
+def first_evaluation(objective: BatchObjective, params: np.ndarray, hyper, blocks: Blocks):
+    """The loss and the gradient where descent starts."""
+    loss, gradient = map(np.asarray, _evaluate(params, hyper, blocks, objective=objective))
+    if not np.all(np.isfinite(loss)):
+        raise ReplirankError("the training loss is not finite where descent starts", remedy="scale the features")
+    return loss, gradient
+
+
+# Plain gradient descent
+
+
+class PlainState(NamedTuple):
+    params: np.ndarray
+    gradient: np.ndarray
+    loss: np.ndarray
+    step: np.ndarray  # (points,)
+    left: np.ndarray
+
+    def take(self, points: np.ndarray) -> PlainState:
+        params, gradient, *rest = self
+        return PlainState(params[:, points], gradient[:, points], *(values[points] for values in rest))
+
+
+class PlainDescent:
+    """If the loss falls enough, the step is taken and the next is longer; if not, half of it is tried."""
+
+    def begin(self, objective, params, hyper, blocks, epochs) -> PlainState:
+        """The first step is to move the scores by about one."""
+        loss, gradient = first_evaluation(objective, params, hyper, blocks)
+        slope = np.linalg.norm(gradient, axis=(0, 2))
+        documents = sum(int(where.sum()) for where in blocks.where)
+        length = np.linalg.norm(blocks.inputs) / max(documents, 1) ** 0.5  # of a document's features, about
+        step = np.divide(1, slope * length, where=slope > 0, out=np.zeros_like(slope))
+        return PlainState(params, gradient, loss, step, np.where(slope > 0, epochs, 0).astype(np.int32))
+
+    def run(self, state, hyper, blocks, count, *, objective) -> PlainState:
+        return PlainState(*map(np.asarray, _plain_epochs(state, hyper, blocks, count, objective=objective)))
+
+
+@partial(jax.jit, static_argnames="objective")
+def _plain_epochs(state, hyper, blocks, count, *, objective) -> PlainState:
+    def epoch(_, state: PlainState) -> PlainState:
         trial = state.params - state.step[None, :, None] * state.gradient
-        loss, gradient = _evaluate(objective, trial, hyper, blocks)
+        loss, gradient = evaluate(objective, trial, hyper, blocks)
         promised = state.step * jnp.sum(state.gradient**2, axis=(0, 2))
         taken = (loss <= state.loss - SUFFICIENT * promised) & (state.left > 0)  # never if it is not a number
         negligible = jnp.where(taken, state.loss - loss, promised) <= LEAST_DECREASE * state.loss
         here = taken[None, :, None]
-        return State(
+        return PlainState(
             params=jnp.where(here, trial, state.params),
             gradient=jnp.where(here, gradient, state.gradient),
             loss=jnp.where(taken, loss, state.loss),

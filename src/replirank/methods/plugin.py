@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from replirank.data.arrays import RankingData
-from replirank.data.pairs import level_counts
-from replirank.engines.full_batch import Blocks, BlockShapes, block_shapes, descend_together, make_blocks
+from replirank.engines.full_batch import Blocks, BlockShapes, block_shapes, make_blocks, with_offset
+from replirank.engines.quasi_newton import converge_together, uncorrelated
 from replirank.methods.base import Fit, Method, Task
 from replirank.methods.families.surrogates import Shared, bayes_optimal
 from replirank.models.bayes_optimal import expected_gain, gains_of, too_many
@@ -38,7 +38,7 @@ class NegativeLogLikelihood:
 
 @dataclass(frozen=True)
 class Plugin(Method):
-    epochs: int = 500
+    epochs: int = 1000
 
     title = "Plug-in estimate"
 
@@ -54,18 +54,19 @@ class Plugin(Method):
     def share(cls, train: RankingData, plan: BlockShapes) -> Shared:
         # The folds differ in length; one class holds them all.
         longest = BlockShapes(((1, plan.classes[-1][1]),), plan.levels)
-        return Shared(make_blocks(one_list(train), longest), plan.levels, level_counts(train, plan.levels))
+        blocks = make_blocks(one_list(train), longest)
+        return Shared(blocks, uncorrelated(blocks), plan.levels)
 
     def fit(self, task: Task) -> Fit:
-        blocks, levels, _ = task.shared
-        gains = gains_of(levels)
-        (solution,) = descend_together(
+        _, coordinates, levels = task.shared
+        vali, gains = with_offset(task.vali), gains_of(levels)
+        (solution,) = converge_together(
             NegativeLogLikelihood(levels),
-            np.zeros((len(levels), 1, len(blocks.inputs)), dtype=np.float32),
+            np.zeros((len(levels), 1, len(vali)), dtype=np.float32),
             {},
-            blocks,
-            score=lambda params, inputs: expected_gain(params @ inputs, np.array(gains, dtype=np.float32)),
+            coordinates,
+            score=lambda params: expected_gain(params @ vali, np.array(gains, dtype=np.float32)),
             task=task,
             epochs=np.array([self.epochs]),
         )
-        return bayes_optimal(solution, gains)
+        return Fit(bayes_optimal(gains)(solution.params), solution.history)

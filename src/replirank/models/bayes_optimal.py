@@ -68,23 +68,32 @@ def too_many(levels: Sequence[float] | np.ndarray) -> str | None:
     return f"{len(levels)} relevance levels up to {max(levels):g} are too many for a multiclass logistic model"
 
 
-def warm_start(linear: np.ndarray, levels: Sequence[float], counts: Sequence[int]) -> np.ndarray:
-    """(levels, ..., inputs): where to start from a linear function (section 6.2), whose last input is the offset's.
+def warm_start(linear: np.ndarray, levels: Sequence[float], boundaries: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """(levels, points, inputs): where to start from linear functions (section 6.2), whose last input is the offset's.
 
-    A level's logit is a part of the linear function, none of it for the lowest level and all for the highest, plus the
-    logarithm of the level's share among the documents. The odds of a higher against a lower level then grow with the
-    linear function, and so does the expected gain: the start ranks as the linear function does. Without the shares, a
-    level that one document in a thousand has would begin as even odds, and the first step that mends this for all
-    documents alike would overrun what the linear function knows.
+    A level's logit is a part of the linear function, none of it for the lowest level and all for the highest, in units
+    of its `spread`. Where the linear function is at a boundary, (levels - 1, points), the two levels beside it are
+    equally likely. The odds of a higher against a lower level grow with the linear function, and so does the expected
+    gain: the start ranks as the linear function does.
 
-    >>> warm_start(np.array([4.0, 0.0]), levels=[0, 1, 2], counts=[2, 1, 1]).tolist() == [
-    ...     [0.0, np.log(0.5)], [2.0, np.log(0.25)], [4.0, np.log(0.25)]
-    ... ]
-    True
+    >>> warm_start(np.array([[4.0, 1.0]]), [0, 1, 2], np.array([[2.0], [6.0]]), np.array([2.0]))[:, 0].tolist()
+    [[0.0, 0.0], [1.0, -0.25], [2.0, -1.5]]
     """
-    levels, counts = np.asarray(levels, dtype=linear.dtype), np.asarray(counts, dtype=np.float64)
+    levels = np.asarray(levels, dtype=np.float64)
     part = (levels - levels.min()) / max(np.ptp(levels), 1e-9)
-    start = np.multiply.outer(part, linear)
-    share = np.maximum(counts, 0.5) / max(counts.sum(), 1)  # what this fold does not have is rare, not impossible
-    start[..., -1] += np.log(share).astype(linear.dtype).reshape(-1, *[1] * (linear.ndim - 1))
-    return start
+    start = np.multiply.outer(part, linear / spread[:, None])
+    start[1:, :, -1] -= np.cumsum(np.diff(part)[:, None] * boundaries / spread, axis=0)
+    return start.astype(np.float32)
+
+
+def share_boundaries(scores: np.ndarray, labels: np.ndarray, levels: Sequence[float]) -> np.ndarray:
+    """(levels - 1, points): the linear scores (points, documents) that put each level's share of documents above them.
+
+    At a boundary stands a document, whose two likeliest levels are equally likely: it is certain for no epsilon.
+
+    >>> share_boundaries(np.array([[0.1, 0.4, 0.3, 0.2]]), np.array([0, 2, 0, 1]), [0, 1, 2]).tolist()
+    [[0.3], [0.4]]
+    """
+    descending = -np.sort(-scores, axis=1)
+    above = [max(int(np.count_nonzero(labels >= level)), 1) for level in levels[1:]]
+    return descending[:, [number - 1 for number in above]].T

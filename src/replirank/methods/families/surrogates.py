@@ -5,6 +5,7 @@ A surrogate is a loss of losses/listwise.py, which may have hyper-parameters.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import ClassVar, NamedTuple
@@ -14,10 +15,27 @@ import jax.numpy as jnp
 import numpy as np
 
 from replirank.data.arrays import RankingData
-from replirank.data.pairs import level_counts
-from replirank.engines.full_batch import Blocks, BlockShapes, Solution, block_shapes, descend_together, make_blocks
+from replirank.engines.full_batch import (
+    Blocks,
+    BlockShapes,
+    PlainDescent,
+    Solution,
+    block_shapes,
+    descend_together,
+    make_blocks,
+    with_offset,
+)
+from replirank.engines.quasi_newton import Coordinates, converge_together, uncorrelated
 from replirank.methods.base import Fit, Method, Task
-from replirank.models.bayes_optimal import BayesOptimal, expected_gain, gains_of, too_many, warm_start
+from replirank.models.base import Model
+from replirank.models.bayes_optimal import (
+    BayesOptimal,
+    expected_gain,
+    gains_of,
+    share_boundaries,
+    too_many,
+    warm_start,
+)
 from replirank.models.linear import Linear
 
 # The ranking functions in training: (outputs, points, documents) -> (points, documents). They are the models' formulas
@@ -58,18 +76,29 @@ class MeanSurrogate:
 
 # The methods
 
+PLAIN, CONVERGED = "plain descent", "L-BFGS"
+SHARES, EVEN, LOG_SHARES = "shares", "even odds", "log shares"
+
+
+class How(NamedTuple):
+    """What the paper leaves open. The methods take the first of each; bayesopt2010/sensitivity.py tries the others."""
+
+    optimizer: str = CONVERGED  # the same for both classes of functions
+    start: str = SHARES  # of the Bayes-optimal function, from the linear one
+    lowest: int = 0  # the number of the lowest level, in G and in psi
+
 
 class Shared(NamedTuple):
     blocks: Blocks
+    coordinates: Coordinates
     levels: tuple[float, ...]
-    counts: tuple[int, ...]  # how many documents have each level
 
 
 @dataclass(frozen=True)
 class Surrogate(Method):
     """Descent on a surrogate: all grid points of a fold at once."""
 
-    epochs: int = 200
+    epochs: int = 1000
 
     surrogate: ClassVar[Callable[..., jax.Array]]
 
@@ -77,37 +106,70 @@ class Surrogate(Method):
 
     @classmethod
     def share(cls, train: RankingData, plan: BlockShapes) -> Shared:
-        return Shared(make_blocks(train, plan), plan.levels, level_counts(train, plan.levels))
+        blocks = make_blocks(train, plan)
+        return Shared(blocks, uncorrelated(blocks), plan.levels)
 
     def fit(self, task: Task) -> Fit:
-        return self.fit_together([self], task)[0]  # type: ignore[index]  # subclasses offer it
+        return self.fit_together([self], task)[0]
 
     @classmethod
-    def hyper(cls, points: Sequence[Method]) -> dict[str, np.ndarray]:
-        """The hyper-parameters that the loss depends on, of each grid point."""
+    def fit_together(cls, points: Sequence[Surrogate], task: Task) -> list[Fit]:
+        model = cls.model_of(task, How())
+        return [Fit(model(solution.params), solution.history) for solution in cls.solve(points, task, How())]
+
+    @classmethod
+    @abstractmethod
+    def solve(cls, points: Sequence[Surrogate], task: Task, how: How) -> list[Solution]:
+        """What becomes of each grid point."""
+
+    @classmethod
+    @abstractmethod
+    def model_of(cls, task: Task, how: How) -> Callable[[np.ndarray], Model]:
+        """The ranking function with given parameters (outputs, inputs), the last input being the offset's."""
+
+    @classmethod
+    def descend(
+        cls,
+        function: Callable[[jax.Array, Mapping[str, jax.Array]], jax.Array],
+        start: np.ndarray,
+        points: Sequence[Surrogate],
+        task: Task,
+        how: How,
+        score: Callable[[np.ndarray], np.ndarray],
+    ) -> list[Solution]:
         names = [field.name for field in fields(cls) if field.name != "epochs"]
-        return {name: np.array([getattr(point, name) for point in points], dtype=np.float32) for name in names}
+        hyper = {name: np.array([getattr(point, name) for point in points], dtype=np.float32) for name in names}
+        objective = MeanSurrogate(cls.surrogate, function)
+        epochs = np.array([point.epochs for point in points])
+        blocks, coordinates, _ = with_lowest(task.shared, how.lowest)
+        if how.optimizer == CONVERGED:
+            return converge_together(objective, start, hyper, coordinates, score=score, task=task, epochs=epochs)
+        return descend_together(PlainDescent(), objective, start, hyper, blocks, score=score, task=task, epochs=epochs)
+
+
+def with_lowest(shared: Shared, lowest: int) -> Shared:
+    """The same with levels numbered from `lowest` on, and not from 0."""
+    if not lowest:
+        return shared
+    blocks = shared.blocks
+    blocks = blocks._replace(labels=tuple(labels + lowest * where for labels, where in zip(*blocks[1:3], strict=True)))
+    coordinates = shared.coordinates
+    moved = coordinates._replace(blocks=coordinates.blocks._replace(labels=blocks.labels))
+    return Shared(blocks, moved, tuple(level + lowest for level in shared.levels))
 
 
 class LinearFunction(Surrogate):
     """With the linear ranking function w.x + b, the paper's baseline. b matters to the cosine and to squares."""
 
     @classmethod
-    def solve(cls, points: Sequence[LinearFunction], task: Task) -> list[Solution]:
-        blocks = task.shared.blocks
-        return descend_together(
-            MeanSurrogate(cls.surrogate, linear),
-            np.zeros((1, len(points), len(blocks.inputs)), dtype=np.float32),
-            cls.hyper(points),
-            blocks,
-            score=lambda params, inputs: params[0] @ inputs,
-            task=task,
-            epochs=np.array([point.epochs for point in points]),
-        )
+    def solve(cls, points: Sequence[Surrogate], task: Task, how: How) -> list[Solution]:
+        vali = with_offset(task.vali)
+        start = np.zeros((1, len(points), len(vali)), dtype=np.float32)
+        return cls.descend(linear, start, points, task, how, score=lambda params: params[0] @ vali)
 
     @classmethod
-    def fit_together(cls, points: Sequence[LinearFunction], task: Task) -> list[Fit]:
-        return [Fit(Linear(solution.params[0, :-1]), solution.history) for solution in cls.solve(points, task)]
+    def model_of(cls, task: Task, how: How) -> Callable[[np.ndarray], Model]:
+        return lambda params: Linear(params[0, :-1])
 
 
 class BayesFunction(Surrogate):
@@ -120,25 +182,57 @@ class BayesFunction(Surrogate):
         return too_many(np.unique(data.labels))
 
     @classmethod
-    def fit_together(cls, points: Sequence[BayesFunction], task: Task) -> list[Fit]:
-        levels, gains = task.shared.levels, gains_of(task.shared.levels)
+    def gains(cls, task: Task, how: How) -> tuple[float, ...]:
+        return gains_of([level + how.lowest for level in task.shared.levels])
+
+    @classmethod
+    def solve(cls, points: Sequence[Surrogate], task: Task, how: How) -> list[Solution]:
+        return cls.solve_from(cls.solve_linear(points, task, how), points, task, how)
+
+    @classmethod
+    def solve_linear(cls, points: Sequence[Surrogate], task: Task, how: How) -> np.ndarray:
+        """(points, inputs): where the descent of the linear function ends with each grid point's hyper-parameters."""
         own = [field.name for field in fields(cls.linear)]
         wanted = [cls.linear(**{name: getattr(point, name) for name in own}) for point in points]
         distinct = list(dict.fromkeys(wanted))  # epsilon is none of the linear function's
-        solved = dict(zip(distinct, cls.linear.solve(distinct, task), strict=True))
-        linear = np.stack([solved[point].params[0] for point in wanted])
-        found = descend_together(
-            MeanSurrogate(cls.surrogate, ExpectedGain(gains)),
-            warm_start(linear, levels, task.shared.counts),
-            cls.hyper(points),
-            task.shared.blocks,
-            score=lambda params, inputs: expected_gain(params @ inputs, np.array(gains, dtype=np.float32)),
-            task=task,
-            epochs=np.array([point.epochs for point in points]),
+        solved = dict(zip(distinct, cls.linear.solve(distinct, task, how), strict=True))
+        return np.stack([solved[point].params[0] for point in wanted])
+
+    @classmethod
+    def solve_from(cls, linear: np.ndarray, points: Sequence[Surrogate], task: Task, how: How) -> list[Solution]:
+        vali, gains = with_offset(task.vali), cls.gains(task, how)
+        return cls.descend(
+            ExpectedGain(gains),
+            start_from(linear, task.shared, how.start),
+            points,
+            task,
+            how,
+            score=lambda params: expected_gain(params @ vali, np.array(gains, dtype=np.float32)),
         )
-        return [bayes_optimal(solution, gains) for solution in found]
+
+    @classmethod
+    def model_of(cls, task: Task, how: How) -> Callable[[np.ndarray], Model]:
+        return bayes_optimal(cls.gains(task, how))
 
 
-def bayes_optimal(solution: Solution, gains: Sequence[float]) -> Fit:
-    """The model with these parameters (levels, inputs), the last input being the offset's."""
-    return Fit(BayesOptimal(solution.params[:, :-1], solution.params[:, -1], np.array(gains)), solution.history)
+def start_from(linear: np.ndarray, shared: Shared, start: str) -> np.ndarray:
+    """(levels, points, inputs): the warm start from linear functions (points, inputs)."""
+    there = np.concatenate([np.asarray(where).ravel() for where in shared.blocks.where])
+    labels = np.concatenate([np.asarray(each).ravel() for each in shared.blocks.labels])[there]
+    scores = linear.astype(np.float64) @ np.asarray(shared.blocks.inputs)[:, there]
+    levels, spread = shared.levels, scores.std(axis=1)
+    spread = np.where(spread > 0, spread, 1.0)
+    if start == SHARES:
+        return warm_start(linear, levels, share_boundaries(scores, labels, levels), spread)
+    if start == EVEN:
+        return warm_start(linear, levels, np.tile(scores.mean(axis=1), (len(levels) - 1, 1)), spread)
+    # As it was before: the logarithm of a level's share is added to a part of the linear function as it is.
+    shares = np.array([max(np.count_nonzero(labels == level), 0.5) for level in levels]) / max(len(labels), 1)
+    parts = warm_start(linear, levels, np.zeros((len(levels) - 1, len(linear))), np.ones(len(linear)))
+    parts[..., -1] += np.log(shares)[:, None]
+    return parts
+
+
+def bayes_optimal(gains: Sequence[float]) -> Callable[[np.ndarray], Model]:
+    """Parameters (levels, inputs), the last input being the offset's -> the model."""
+    return lambda params: BayesOptimal(params[:, :-1], params[:, -1], np.array(gains))

@@ -61,6 +61,7 @@ reference: reproduce
 	cp -r results/tables/. figures/. results/provenance.json docs/reference/
 	find docs/reference -type f -not -name '*.md' -not -name '*.csv' -not -name '*.png' -not -name provenance.json -delete
 	rm docs/reference/README.md
+	$(BIN)/python tools/readme_numbers.py
 
 compare: $(READY)
 	$(BIN)/python tools/compare_results.py $(A) $(B)

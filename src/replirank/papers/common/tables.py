@@ -12,6 +12,7 @@ from replirank.evaluation import stats
 from replirank.metrics.conventions import convention
 from replirank.metrics.registry import column_of, display_name, parse
 from replirank.papers.common import Entry, stand_in
+from replirank.papers.common.published import half_width, published_table, summary_table
 from replirank.reporting.evidence import Evidence
 from replirank.reporting.tables import Table
 from replirank.seeds import derive
@@ -121,13 +122,6 @@ def comparison_table(entry: Entry, evidence: Evidence) -> Table:
     ]
     signed = [f"{display_name(metric)} difference" for metric in entry["metrics"]]
     return Table(f"{entry['title']}: {evidence.label(dataset)}", pd.DataFrame(rows), notes, signed=signed)
-
-
-def half_width(values: pd.Series) -> float:
-    if values.count() < 2:
-        return np.nan
-    low, high = stats.normal_interval(values)
-    return (high - low) / 2
 
 
 def fit_table(entry: Entry, evidence: Evidence) -> Table:
@@ -288,6 +282,8 @@ def times_table(entry: Entry, evidence: Evidence) -> Table:
 TABLES = {
     "data": data_table,
     "comparison": comparison_table,
+    "published": published_table,
+    "published_summary": summary_table,
     "fit": fit_table,
     "significance": significance_table,
     "choices": choices_table,

@@ -1,0 +1,134 @@
+"""README's sentences about counts and differences, made from the tables in docs/reference.
+
+A block stands between <!-- name:begin --> and <!-- name:end -->. `make reference` writes all of them; a test holds
+README to what this makes.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+ROOT = Path(__file__).parents[1]
+README, REFERENCE = ROOT / "README.md", ROOT / "docs/reference"
+WIDTH = 120
+MEDIAN = "median |difference|"
+
+
+def read(table: str) -> pd.DataFrame:
+    return pd.read_csv(REFERENCE / f"{table}.csv")
+
+
+def short(value: float, digits: int = 3, sign: bool = False) -> str:
+    """As the papers print it, without the zero before the point.
+
+    >>> short(0.4321), short(-0.0779, sign=True), short(0.0066, digits=4)
+    ('.432', '-.078', '.0066')
+    """
+    return f"{value:{'+' if sign else ''}.{digits}f}".replace("0.", ".", 1)
+
+
+def listed(parts: Iterable[str]) -> str:
+    """
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def letor() -> list[str]:
+    cells, summary, fit = read("letor/published"), read("letor/published_summary"), read("letor/fit")
+    total = summary.set_index(["data set", "published in"]).loc[("all", "all")]
+    sources = summary[(summary["data set"] == "all") & (summary["published in"] != "all")]
+    of_sources = (
+        f"{row['published in']} {row['cells']} cells, {short(row[MEDIAN], 4)}, {row['beyond .015']} beyond"
+        for _, row in sources.iterrows()
+    )
+    exact = [regression(cells[cells["data set"] == title]) for title in ("OHSUMED", "TD2003")]
+    lines = [
+        f'Least squares gives LETOR\'s own "Regression" row to the last digit in {exact[0]} on OHSUMED and in '
+        f"{exact[1]} on TD2003, which checks data, folds, evaluator and averaging together. Of {total['cells']} "
+        f"published cells {total['beyond .015']} differ from ours by more than .015; the median of |difference| is "
+        f"{short(total[MEDIAN], 4)} ({'; '.join(of_sources)}). {fitted(fit)} The cells beyond .015, ours less published:"
+    ]
+    for _, row in summary[summary["published in"] == "all"].iterrows():
+        if row["data set"] == "all":
+            continue
+        here = cells[cells["data set"] == row["data set"]]
+        lines.append(
+            f"- {row['data set']}: {row['beyond .015']} of {row['cells']} cells (median "
+            f"{short(row[MEDIAN], 4)}; {row['of these outside the interval']} of the "
+            f"{row['beyond .015']} outside the 95% interval of ours): {far(here)}"
+        )
+    return lines
+
+
+def regression(cells: pd.DataFrame) -> str:
+    """In how many cells of LETOR's Regression ours has the same four digits, and the others."""
+    rows = cells[cells["method"] == "Regression"]
+    same = rows["ours"].round(4) == rows["published"]
+    others = [
+        f"{row['metric']}: {short(row['ours'], 4)}, LETOR {short(row['published'], 4)}"
+        for _, row in rows[~same].iterrows()
+    ]
+    return f"{same.sum()} of {len(rows)} cells" + (f" ({'; '.join(others)})" if others else "")
+
+
+def far(cells: pd.DataFrame) -> str:
+    """The cells beyond .015, method by method."""
+    beyond = cells[cells["beyond .015"] == "yes"]
+    methods = []
+    for method, rows in beyond.groupby("method", sort=False):
+        said = (f"{row['metric']} {short(row['difference'], 4, sign=True)}" for _, row in rows.iterrows())
+        methods.append(f"{method} {', '.join(said)}")
+    return ("; ".join(methods) or "none") + "."
+
+
+def fitted(fit: pd.DataFrame) -> str:
+    """Values on TD2003's training queries, which tell more than those on its ten test queries of a fold."""
+    rows = fit[(fit["data set"] == "TD2003") & (fit["queries"] == "training")].set_index("method")
+    said = [
+        f"{method} {short(rows.loc[method, 'NDCG@10'])} ({short(rows.loc[method, 'NDCG@10 published'])})"
+        for method in ("FRank", "ListNet", "RankBoost")
+    ]
+    return f"On TD2003's training queries NDCG@10, and LETOR's, is of {listed(said)}."
+
+
+BLOCKS = {"letor": letor}
+
+
+def block(name: str) -> str:
+    """The lines of a block, wrapped, as part of one of README's bullets; a line that starts with "- " is one below."""
+    lines = []
+    for line in BLOCKS[name]():
+        later = "    " if line.startswith("- ") else "  "
+        lines += textwrap.wrap(
+            line,
+            WIDTH - 1,
+            initial_indent="  ",
+            subsequent_indent=later,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return "\n".join(lines)
+
+
+def renewed(text: str) -> str:
+    """README with all of its blocks made anew."""
+    for name in BLOCKS:
+        pattern = re.compile(rf"( *<!-- {name}:begin -->\n).*?( *<!-- {name}:end -->)", re.DOTALL)
+        if len(pattern.findall(text)) != 1:
+            sys.exit(f"README.md must have one block {name}")
+        made = block(name)
+        text = pattern.sub(lambda found, made=made: f"{found[1]}{made}\n{found[2]}", text)
+    return text
+
+
+if __name__ == "__main__":
+    README.write_text(renewed(README.read_text(encoding="utf-8")), encoding="utf-8")

@@ -55,7 +55,7 @@ def letor() -> list[str]:
         f'Least squares gives LETOR\'s own "Regression" row to the last digit in {exact[0]} on OHSUMED and in '
         f"{exact[1]} on TD2003, which checks data, folds, evaluator and averaging together. Of {total['cells']} "
         f"published cells {total['beyond .015']} differ from ours by more than .015; the median of |difference| is "
-        f"{short(total[MEDIAN], 4)} ({'; '.join(of_sources)}). {fitted(fit)} The cells beyond .015, ours less published:"
+        f"{short(total[MEDIAN], 4)} ({'; '.join(of_sources)}). {fitted(fit)} Beyond .015 are, ours less published:"
     ]
     for _, row in summary[summary["published in"] == "all"].iterrows():
         if row["data set"] == "all":

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 README, REFERENCE = ROOT / "README.md", ROOT / "docs/reference"
 WIDTH = 120
 MEDIAN = "median |difference|"
+MOVABLE = "at an edge that could be moved"
 
 
 def read(table: str) -> pd.DataFrame:
@@ -100,7 +101,26 @@ def fitted(fit: pd.DataFrame) -> str:
     return f"On TD2003's training queries NDCG@10, and LETOR's, is of {listed(said)}."
 
 
-BLOCKS = {"letor": letor}
+def edges() -> list[str]:
+    """Choices at an edge that could be moved, of all papers; simulated data apart, which is not counted."""
+    tables = {path.parent.name: pd.read_csv(path) for path in sorted(REFERENCE.glob("*/edges.csv"))}
+    every = pd.concat(tables.values())
+    methods = every.groupby(["method", "hyper-parameter"])[["folds", MOVABLE]].sum()
+    # One in four: of a grid of eight values that all fit as well, two are edges.
+    many = methods[4 * methods[MOVABLE] > methods["folds"]]
+    said = (f"{method} ({name}, {row[MOVABLE]} of {row['folds']})" for (method, name), row in many.iterrows())
+    papers = (
+        f"[{paper}](docs/reference/{paper}/edges.md) {table[MOVABLE].sum()} of {table['folds'].sum()}"
+        for paper, table in tables.items()
+    )
+    return [
+        f"Of {every['folds'].sum()} choices that validation made, one for each fold and hyper-parameter, "
+        f"{every[MOVABLE].sum()} are at an edge of the grid that is neither the end of what is possible nor the "
+        f"paper's own: {listed(papers)}. More than one in four are of: {', '.join(said) or 'no method'}."
+    ]
+
+
+BLOCKS = {"letor": letor, "edges": edges}
 
 
 def block(name: str) -> str:

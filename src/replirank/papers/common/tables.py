@@ -12,6 +12,7 @@ from replirank.evaluation import stats
 from replirank.metrics.conventions import convention
 from replirank.metrics.registry import column_of, display_name, parse
 from replirank.papers.common import Entry, stand_in
+from replirank.papers.common.edges import edges_table
 from replirank.papers.common.published import half_width, published_table, summary_table
 from replirank.reporting.evidence import Evidence
 from replirank.reporting.tables import Table
@@ -287,5 +288,6 @@ TABLES = {
     "fit": fit_table,
     "significance": significance_table,
     "choices": choices_table,
+    "edges": edges_table,
     "times": times_table,
 }

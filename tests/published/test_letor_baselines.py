@@ -162,7 +162,8 @@ def test_svm_map_is_at_letors_level(run):
     assert table_of(run, "mq2008").loc["SVM-MAP", "MAP"] >= 0.46
 
 
-def test_the_fidelity_loss_falls_in_every_round(run):
+def test_there_is_a_weak_learner_that_lowers_the_fidelity_loss_in_every_round(run):
+    """That the loss then falls is automatic; that boosting does not end before its rounds are over is not."""
     history = pd.read_csv(run("ohsumed") / "history/letor/ohsumed/frank.csv")
     assert history.groupby("fold").size().tolist() == [100] * 5
     assert (history.groupby("fold")["loss"].diff().dropna() < 0).all()

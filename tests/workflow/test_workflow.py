@@ -57,7 +57,7 @@ PROMISED = {
     ),
     "frank2007": (
         [
-            *("table1", "trec", "table2", "table3", "table4", "ttest", "table5", "table6"),
+            *("table1", "trec", "gains", "orders", "table2", "table3", "loss", "table4", "ttest", "table5", "table6"),
             *("data", "choices", "edges", "times"),
         ],
         ["figure1", "figure3", "figure4", "figure5", "figure6", "figure7"],

@@ -22,7 +22,7 @@ help:
 	@echo "make compare A=docs/reference B=results/tables  what differs between two folders of tables"
 	@echo "make bench      speed, as ratios in one run"
 	@echo "make bench-lists  the last part of that: four methods on 900,000 documents in strict order"
-	@echo "make bench-frank  FRank at its paper's own size, on simulated data (almost an hour)"
+	@echo "make bench-frank  FRank at its paper's own size, on simulated data (long)"
 	@echo "make lint       ruff, snakefmt, snakemake --lint, import-linter, mypy"
 	@echo "make format     what of that can be mended by itself"
 	@echo "make lock       pin the packages of pyproject.toml; UPGRADE=1: in their newest versions (needs uv)"
@@ -73,9 +73,11 @@ bench: $(READY)
 bench-lists: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
 		XLA_FLAGS="--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1" $(BIN)/python tools/bench_lists.py
+	$(BIN)/python tools/readme_numbers.py
 
 bench-frank: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python tools/bench_frank.py
+	$(BIN)/python tools/readme_numbers.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

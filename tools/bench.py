@@ -1,6 +1,7 @@
 """`make bench`: speed, each figure beside its yardstick in the same run, since machines and days differ.
 
-Uses the real data where it is found, else simulated data of the same size. The Makefile sets one thread.
+Uses the real data where it is found, else simulated data of the same size. The Makefile sets one thread. What was
+measured is kept in docs/bench/speed.json.
 """
 
 import multiprocessing
@@ -19,6 +20,7 @@ import numpy as np
 import optax
 import rax
 import yaml
+from bench_record import record
 from sklearn.datasets import load_svmlight_file
 
 from replirank import methods
@@ -41,6 +43,7 @@ from replirank.models import linear, two_layer
 from replirank.papers.ranknet2005.draws import draw, trials
 
 ROOT = Path(__file__).parents[1]
+ROWS: list[dict] = []  # what was measured so far
 
 
 def best(work: Callable[[], object], times: int = 3) -> float:
@@ -72,6 +75,8 @@ def dataset(name: str) -> tuple[Dataset, str]:
 
 
 def row(what: str, ours: float, yardstick: str = "", theirs: float | None = None) -> None:
+    beside = {} if theirs is None else {"yardstick": yardstick, "seconds of the yardstick": theirs}
+    ROWS.append({"what": what, "seconds": ours, **beside})
     ratio = "" if theirs is None else f"{theirs:9.3f} s {yardstick}, {theirs / ours:.1f} times ours"
     print(f"{what:<64}{ours:9.3f} s   {ratio}", flush=True)
 
@@ -290,6 +295,7 @@ def main() -> None:
 
     a, b = np.random.default_rng(1).random((2, everything.queries))
     row(f"randomization test, 100,000 flips of {len(a):,} queries", best(lambda: stats.randomization(a, b, seed=0)))
+    record("speed", ROWS)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """`make bench-frank`: FRank at frank2007's own size, on simulated data: does it fit into memory, and how long?
 
-The data is made in a process of its own, so that the memory stated is that of learning.
+The data is made in a process of its own, so that the memory stated is that of learning. What was measured is kept in
+docs/bench/frank.json; of another size, in a file that names it.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from bench_record import record
 
 from replirank.data import arrays
 from replirank.data.arrays import Dataset
@@ -20,12 +22,12 @@ from replirank.methods.base import Task
 from replirank.methods.frank import FRank
 from replirank.metrics.per_query import Judge
 
-DOCUMENTS = 385_293  # the paper's, for 12,000 training queries
+QUERIES, DOCUMENTS, FEATURES, ROUNDS = 12_000, 385_293, 619, 271  # the paper's, of its training set
 
 
 def simulate(path: Path, queries: int, features: int) -> None:
     # Two thirds are for training. With three documents in four unlabelled, pairs are about as many as in the paper.
-    whole = web(queries * 3 // 2, DOCUMENTS / 12_000, features, seed=0, unlabelled=0.75)
+    whole = web(queries * 3 // 2, DOCUMENTS / QUERIES, features, seed=0, unlabelled=0.75)
     fold = whole.folds[0]
     some = np.concatenate([fold.train, fold.vali[:100]])
     places = np.arange(len(some))
@@ -36,9 +38,9 @@ def simulate(path: Path, queries: int, features: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--queries", type=int, default=12_000)
-    parser.add_argument("--features", type=int, default=619)
-    parser.add_argument("--rounds", type=int, default=271)
+    parser.add_argument("--queries", type=int, default=QUERIES)
+    parser.add_argument("--features", type=int, default=FEATURES)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "web.npz"
@@ -80,6 +82,11 @@ def main() -> None:
         f"{len(fit.history)} rounds in {seconds:,.0f} s ({worked:,.0f} s of work), {peak:.2f} GiB at the most; "
         f"the loss fell in {fell} of them"
     )
+    shape = {"queries": train.queries, "documents": train.documents, "pairs": pairs, "features": asked.features}
+    measured = {"rounds": len(fit.history), "seconds": seconds, "seconds of work": worked, "GiB": peak}
+    size = (asked.queries, asked.features, asked.rounds)
+    name = "frank" if size == (QUERIES, FEATURES, ROUNDS) else "frank_" + "_".join(map(str, size))
+    record(name, [{"what": "FRank", "data": "simulated", **shape, **measured}])
 
 
 if __name__ == "__main__":

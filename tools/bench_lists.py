@@ -1,7 +1,7 @@
 """`make bench-lists`: diffrank2011's four methods on SIMULATED lists of MQ2008-list's full size, all five folds.
 
 Two processes, as `snakemake --cores 2` has them; time and peak memory of each method, and the time of all. The grids
-are config.yaml's for mq2008_list.
+are config.yaml's for mq2008_list. What was measured is kept in docs/bench/lists.json.
 """
 
 import multiprocessing
@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import yaml
+from bench_record import record
 
 from replirank import methods
 from replirank.data import arrays
@@ -47,6 +48,8 @@ def run(method: str, path: Path) -> tuple[str, float, float, float]:
 
 def main() -> None:
     lists = strict_list(QUERIES, (LENGTHS[0], DOCUMENTS / QUERIES, LENGTHS[1]), seed=1)
+    of_lists = {"data": "simulated", "queries": lists.data.queries, "documents": lists.data.documents}
+    rows = []
     print(f"\nSIMULATED lists: {lists.data.queries} queries, {lists.data.documents:,} documents, 46 features, 5 folds")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "arrays.npz"
@@ -57,10 +60,13 @@ def main() -> None:
         with ProcessPoolExecutor(2, spawn, max_tasks_per_child=1) as pool:  # a process each: its peak is the method's
             found = pool.map(partial(run, path=path), ("featurerank", "diffrank", "svm_map", "listmle"))
             for title, seconds, peak, validation in found:
+                rows.append({"what": title, **of_lists, "seconds": seconds, "GiB": peak})
                 print(
                     f"{title:<32}{seconds:8.0f} s {peak:8.2f} GiB   validation Kendall tau {validation:.4f}", flush=True
                 )
-    print(f"{'all four, two at a time':<32}{time.perf_counter() - started:8.0f} s")
+    seconds = time.perf_counter() - started
+    print(f"{'all four, two at a time':<32}{seconds:8.0f} s")
+    record("lists", [*rows, {"what": "all four, two at a time", **of_lists, "seconds": seconds}])
 
 
 if __name__ == "__main__":

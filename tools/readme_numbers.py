@@ -1,4 +1,4 @@
-"""README's sentences about counts and differences, made from the tables in docs/reference.
+"""README's sentences about counts, differences and times, made from the tables in docs/reference and from docs/bench.
 
 A block stands between <!-- name:begin --> and <!-- name:end -->. `make reference` writes all of them; a test holds
 README to what this makes.
@@ -6,6 +6,7 @@ README to what this makes.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import textwrap
@@ -15,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 ROOT = Path(__file__).parents[1]
-README, REFERENCE = ROOT / "README.md", ROOT / "docs/reference"
+README, REFERENCE, BENCH = ROOT / "README.md", ROOT / "docs/reference", ROOT / "docs/bench"
 WIDTH = 120
 MEDIAN = "median |difference|"
 TREC = "TD2003 in 4 folds"
@@ -196,7 +197,40 @@ def falling() -> str:
     )
 
 
-BLOCKS = {"letor": letor, "frank_trec": frank_trec, "frank_web": frank_web, "edges": edges}
+def bench() -> list[str]:
+    """Times and memory, each from the file that a command made."""
+    lines = ["Every time or size in memory that is quoted here is in a file that a command makes."]
+    if (BENCH / "lists.json").exists():
+        found = json.loads((BENCH / "lists.json").read_text(encoding="utf-8"))
+        *methods, whole = found["rows"]
+        said = (f"{row['what']} {minutes(row['seconds'])} and {row['GiB']:.1f} GiB" for row in methods)
+        lines.append(
+            f"- `make bench-lists` ([file](docs/bench/lists.json)), {whole['documents']:,} simulated documents in "
+            f"strict order, five folds: {listed(said)}; {whole['what']}, {minutes(whole['seconds'])}."
+        )
+    for path in sorted(BENCH.glob("frank*.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        [row] = found["rows"]
+        command = "make bench-frank" if path.stem == "frank" else found["command"]
+        lines.append(
+            f"- `{command}` ([file](docs/bench/{path.name})), {row['queries']:,} simulated queries, {row['pairs']:,} "
+            f"pairs, {row['features']} features (paper: 12,000, 2,635,976 and 619): {row['rounds']} rounds of FRank "
+            f"take {minutes(row['seconds of work'])} of one core's work and {row['GiB']:.1f} GiB."
+        )
+    if len(lines) == 1:
+        lines.append("- None is at present: `make bench-lists` and `make bench-frank` write theirs to docs/bench.")
+    return lines
+
+
+def minutes(seconds: float) -> str:
+    """
+    >>> minutes(90), minutes(600)
+    ('90 seconds', '10 minutes')
+    """
+    return f"{seconds:.0f} seconds" if seconds < 100 else f"{seconds / 60:.0f} minutes"
+
+
+BLOCKS = {"letor": letor, "frank_trec": frank_trec, "frank_web": frank_web, "edges": edges, "bench": bench}
 
 
 def block(name: str) -> str:

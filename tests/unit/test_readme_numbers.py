@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import re
 
 import pandas as pd
 import pytest
@@ -46,3 +48,49 @@ def test_cells_beyond_are_listed_by_method_with_their_signs():
     )
     assert readme_numbers.far(cells) == "A MAP -.0201, NDCG@1 +.0160; B MAP +.1000."
     assert readme_numbers.far(cells[3:]) == "none."
+
+
+# Times and memory
+
+
+PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+# "90 seconds", "4.3 GiB", "a few minutes", "an hour"
+QUOTED = re.compile(r"\b(?:\d[\d.,]*|an?|a few|several) (?:s|seconds?|minutes?|hours?|days?|[KMG]i?B)\b")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_time_or_memory_is_quoted_without_a_file(page):
+    """README's block "bench" is made from docs/bench; nothing else may quote any."""
+    text = re.sub(r"<!-- bench:begin -->.*?<!-- bench:end -->", "", (ROOT / page).read_text(), flags=re.DOTALL)
+    assert not QUOTED.findall(" ".join(text.split()))
+
+
+def test_what_is_quoted_of_a_bench_is_in_its_file(tmp_path, monkeypatch):
+    frank = {"queries": 1200, "pairs": 275_000, "features": 619, "rounds": 271, "seconds of work": 300.0, "GiB": 0.81}
+    lists = [{"what": "DiffRank", "seconds": 61.2, "GiB": 1.26}, {"what": "SVM-MAP", "seconds": 1200, "GiB": 2}]
+    lists.append({"what": "both", "documents": 902_220, "seconds": 1300})
+    monkeypatch.setattr(readme_numbers, "BENCH", tmp_path)
+    assert "None is at present" in readme_numbers.block("bench")
+    (tmp_path / "frank_1200.json").write_text(json.dumps({"command": "python x", "rows": [frank]}))
+    (tmp_path / "lists.json").write_text(json.dumps({"rows": lists}))
+    said = " ".join(readme_numbers.block("bench").split())
+    assert "902,220 simulated documents in strict order, five folds: DiffRank 61 seconds and 1.3 GiB and" in said
+    assert "SVM-MAP 20 minutes and 2.0 GiB; both, 22 minutes." in said
+    assert "`python x` ([file](docs/bench/frank_1200.json)), 1,200 simulated queries" in said
+    assert "271 rounds of FRank take 5 minutes of one core's work and 0.8 GiB." in said
+
+
+def test_a_bench_keeps_its_command_machine_and_versions(tmp_path, monkeypatch):
+    spec = importlib.util.spec_from_file_location("bench_record", ROOT / "tools/bench_record.py")
+    bench_record = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench_record)
+    monkeypatch.setattr("sys.argv", ["/somewhere/tools/bench_x.py", "--queries", "5"])
+    path = bench_record.record("x", [{"what": "a", "seconds": 1.23456}], tmp_path)
+    found = json.loads(path.read_text())
+    assert path.name == "x.json"
+    assert found["command"] == "python tools/bench_x.py --queries 5"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["date"])
+    assert found["machine"]["cores"] >= 1
+    assert found["machine"]["GiB"] > 0
+    assert {"python", "jax", "numpy"} <= found["versions"].keys()
+    assert found["rows"] == [{"what": "a", "seconds": 1.235}]

@@ -50,6 +50,62 @@ def test_cells_beyond_are_listed_by_method_with_their_signs():
     assert readme_numbers.far(cells[3:]) == "none."
 
 
+# Sentences, from made-up tables
+
+
+@pytest.fixture
+def reference(tmp_path, monkeypatch):
+    """A function that puts a table where the tool looks for it."""
+    monkeypatch.setattr(readme_numbers, "REFERENCE", tmp_path)
+
+    def put(name: str, **columns: list) -> None:
+        path = tmp_path / f"{name}.csv"
+        path.parent.mkdir(exist_ok=True)
+        pd.DataFrame({key.replace("_", " "): values for key, values in columns.items()}).to_csv(path, index=False)
+
+    return put
+
+
+def test_the_regression_row_is_compared_digit_by_digit():
+    cells = pd.DataFrame(
+        {
+            "method": ["Regression", "Regression", "ListNet"],
+            "metric": ["MAP", "NDCG@10", "MAP"],
+            "ours": [0.42204, 0.32531, 0.5],
+            "published": [0.4220, 0.3263, 0.4],
+        }
+    )
+    assert readme_numbers.regression(cells) == "1 of 2 cells (NDCG@10: .3253, LETOR .3263)"
+    assert readme_numbers.regression(cells[:1]) == "1 of 1 cells"
+
+
+def test_sizes_at_which_frank_is_best_are_counted(reference):
+    given = {"FRank": [0.5, 0.4, 0.3], "FRank sd": [0.1] * 3, "Other": [0.4, 0.5, 0.2], "Other sd": [0.1] * 3}
+    reference("frank2007/table6", **given, **{"Other, paper": [0.9] * 3})
+    assert readme_numbers.sizes() == "FRank is the best of 2 methods at 2 of 3 training sizes (paper: all)."
+
+
+def test_folds_that_ended_early_are_not_counted_among_the_whole_ones(reference):
+    given = {"data set": ["MQ2007", "MQ2007", "TD2003"], "rounds": [300, 250, 300], "rounds allowed": [300] * 3}
+    given |= {"training NDCG@10 fell in": [100, 20, 7], "Spearman of loss and NDCG@10": [-0.9, -0.95, -0.1]}
+    reference("frank2007/loss", **given)
+    said = readme_numbers.falling()
+    assert "there was one in all 300 rounds, in 2 of 3 folds of the three data sets" in said
+    assert "a Spearman correlation of -.90 to -.95 with the loss, and fell in 120 of 550 rounds." in said
+
+
+def test_choices_at_an_edge_are_summed_over_papers(reference):
+    for paper, method, folds, movable in (("a", "X", 5, 2), ("b", "X", 5, 1), ("b", "Y", 10, 2)):
+        given = {"method": [method], "hyper-parameter": ["C"], "folds": [folds]}
+        reference(f"{paper}/edges{'_simulated' * (method == 'Y')}", **given, at_an_edge_that_could_be_moved=[movable])
+    [said] = readme_numbers.edges()
+    assert said.startswith(
+        "Of 10 choices that validation made, one for each fold and hyper-parameter, 3 are at an edge"
+    )
+    assert "[a](docs/reference/a/edges.md) 2 of 5 and [b](docs/reference/b/edges.md) 1 of 5." in said
+    assert said.endswith("More than one in four are of: X (C, 3 of 10).")
+
+
 # Times and memory
 
 

@@ -83,7 +83,7 @@ def edges_table(entry: Entry, evidence: Evidence) -> Table:
     notes = [
         f"{movable} of {all_choices} choices are {COLUMNS[-1]}. A grid of two values has nothing but edges.",
         "A choice is that of one fold. Only hyper-parameters with an order and more than one value are listed: no "
-        "choices between yes and no. Rounds and epochs are not of the grid: the best one on validation is kept.",
+        "choices between yes and no, and no rounds or epochs, which are not of the grid.",
         "Bounded by: why a grid could not go on, or was not to. Of equal values on validation the first is chosen.",
         *entry.get("notes", ()),
         *evidence.notes(evidence.datasets),

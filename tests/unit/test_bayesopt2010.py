@@ -199,8 +199,29 @@ def test_the_change_is_of_the_mean_over_folds():
     assert found["after"].tolist() == pytest.approx([(0.4 + 0.6) / 2] * 3)
     assert found["change"].tolist() == pytest.approx([100 * (0.5 - 0.4) / 0.4] * 3)
     # Two queries differ, both for the better, as in 2 of the 2**2 assignments of signs.
-    assert found["p"].tolist() == [2 / 2**2] * 3
-    assert found["verdict"].tolist() == ["same"] * 3
+    assert found["two-sided"].tolist() == [2 / 2**2] * 3
+    assert found["one-sided"].tolist() == [1 / 2**2] * 3
+    assert found["Holm"].tolist() == [1.0] * 3  # 3 times 1/2
+    assert found["one-sided verdict"].tolist() == ["same"] * 3
+
+
+def test_the_tests_differ_where_one_direction_halves_p_and_three_cases_treble_it():
+    """Five queries differ, all for the better: 1 of 2**5 assignments is as high, 2 are as far; so for six, and none."""
+    five, six = np.r_[np.full(5, 0.1), np.zeros(15)], np.r_[np.full(6, 0.1), np.zeros(14)]
+    gains = {("ohsumed", "cosine", metric): gain for metric, gain in zip(METRICS, (five, -six, 0 * SAME), strict=True)}
+    given = evidence({"ohsumed": "real"}, gains, methods=("cosine_linear", "cosine_bayes"))
+    found = tables.compare(given, tables.duels(given))
+    assert found["one-sided"].tolist() == [1 / 2**5, 1 / 2**6, 1.0]
+    assert found["two-sided"].tolist() == [2 / 2**5, 2 / 2**6, 1.0]
+    assert found["Holm"].tolist() == pytest.approx([2 * 2 / 2**5, 3 * 2 / 2**6, 1.0])
+    assert found["one-sided verdict"].tolist() == ["better", "worse", "same"]
+    assert found["two-sided verdict"].tolist() == ["same", "worse", "same"]
+    assert found["Holm verdict"].tolist() == ["same"] * 3
+    whole = row(table("table1", given), "OHSUMED")
+    assert counts(whole) == [1, 1, 1]
+    names = ["better, two-sided", "worse, two-sided", "better, Holm", "worse, Holm"]
+    assert whole[names].tolist() == [0, 1, 0, 0]
+    assert whole["in all"] == "not shown"
 
 
 def test_every_case_has_its_row():
@@ -211,8 +232,8 @@ def test_every_case_has_its_row():
     worse = frame[frame["verdict"] == "worse"]
     assert worse["data set"].tolist() == ["MQ2008"] * 9
     assert worse["change %"].tolist() == pytest.approx([-20] * 9)
-    assert worse["randomization p"].tolist() == [1 / (1 + 2000)] * 9  # 2 of 2**20 are as far: none of 2,000 drawn
-    assert set(frame[frame["verdict"] != "worse"]["randomization p"]) == {1.0}
+    assert worse["two-sided p"].tolist() == [1 / (1 + 2000)] * 9  # 2 of 2**20 are as far: none of 2,000 drawn
+    assert set(frame[frame["verdict"] != "worse"]["two-sided p"]) == {1.0}
 
 
 def test_a_baseline_of_zero_has_no_relative_change():
@@ -235,7 +256,7 @@ def test_methods_are_compared_with_their_baselines_and_plugin_with_listnet():
     }
     assert frame.loc["squared, bayes", "NDCG@5"] == pytest.approx(0.6)
     assert frame.loc["squared, bayes", "NDCG@5 change %"] == pytest.approx(20)
-    assert frame.loc["plug-in", "NDCG@10 p"] == 1
+    assert frame.loc["plug-in", "NDCG@10 two-sided p"] == 1
     assert frame.loc["cosine, linear"].filter(regex="change| p$").isna().all()
 
 

@@ -394,12 +394,12 @@ def test_every_epsilon_moves(method, data):
     """The gradient at the start is not 0, the loss falls, and the ranking function is no longer the linear one."""
     points, work = [method(epsilon=epsilon) for epsilon in method.grid["epsilon"]], task(data, method)
     how = How()
-    linear = method.solve_linear(points, work, how)
-    start = start_from(linear, work.shared, how.start)
-    for number, solution in enumerate(method.solve(points, work, how)):
+    (solved,) = method.linear.solve([method.linear_point(points[0])], work, how)
+    start = start_from(solved.params, work.shared, how.start)[:, 0]
+    for solution in method.solve(points, work, how):
         assert solution.history["slope"].iloc[0] > 0
         assert solution.history["loss"].iloc[-1] < solution.history["loss"].iloc[0]
-        assert not np.allclose(solution.params, start[:, number], atol=1e-3)
+        assert not np.allclose(solution.params, start, atol=1e-3)
 
 
 def test_log_shares_leave_nothing_to_descend():

@@ -1,7 +1,7 @@
 """Comparing rankers on per-query metric values: paired tests, intervals of a mean, correction for many tests.
 
-Every test takes two 1-d arrays, one value per query in the same order, and is two-sided. A query that a metric
-convention leaves out is NaN; a pair with a NaN on either side is dropped, and `n` says how many pairs were left.
+Every test takes two 1-d arrays, one value per query in the same order, and is two-sided unless asked. A query that a
+metric convention leaves out is NaN; a pair with a NaN on either side is dropped, and `n` says how many pairs were left.
 """
 
 from __future__ import annotations
@@ -82,28 +82,33 @@ def wilcoxon(a: ArrayLike, b: ArrayLike) -> PairedTest:
     return PairedTest(float(found.statistic), float(found.pvalue), d.size)
 
 
-def randomization(a: ArrayLike, b: ArrayLike, *, seed: int, flips: int = 100_000) -> PairedTest:
+def randomization(
+    a: ArrayLike, b: ArrayLike, *, seed: int, flips: int = 100_000, one_sided: bool = False
+) -> PairedTest:
     """Fisher's paired randomization test (Smucker, Allan and Carterette, 2007); the statistic is the mean difference.
 
     If the two rankers were equally good, each query's difference could as well have had the other sign. p is the share
     of sign assignments with a mean at least as far from 0 as the observed one. All 2**n assignments count if these
     are no more than `flips` (zero differences need no sign); else `flips` random ones together with the observed one,
-    (1 + count) / (1 + flips), which is never 0.
+    (1 + count) / (1 + flips), which is never 0. One-sided, p is the share with a mean at least as high as the observed
+    one: whether a is better. That is what Indri's `ireval` computes.
 
     Not scipy.stats.permutation_test: this is faster, treats sums that differ by rounding as equal, and adds in one
     fixed order, so that p does not depend on the number of cores.
 
     >>> randomization([5, 6, 7, 9], [5, 5, 5, 5], seed=0)  # differences 0, 1, 2, 4: as far are +++ and ---
     PairedTest(statistic=1.75, p=0.25, n=4)
+    >>> randomization([5, 6, 7, 9], [5, 5, 5, 5], seed=0, one_sided=True)  # as high is +++ alone
+    PairedTest(statistic=1.75, p=0.125, n=4)
     """
     if flips < 1:
         raise ReplirankError(f"{flips} sign flips asked for", remedy="ask for at least 1; 100,000 is usual")
     d = _differences(a, b)
-    # All signs are tried, so the observed ones do not matter. Without them swapping a and b gives exactly the same p.
+    # All signs are tried, so the observed ones do not matter. Without them swapping a and b gives the same two-sided p.
     sizes = np.abs(d[d != 0])
     # A sum that equals the observed one, but was added in another order, may come out slightly lower. It must count, or
     # p is too small wherever differences tie. Rounding errors are in proportion to the sum of the sizes.
-    at_least = abs(d.sum()) - ROUNDING * sizes.sum()
+    at_least = (d.sum() if one_sided else abs(d.sum())) - ROUNDING * sizes.sum()
     exact = 2**sizes.size <= flips
     assignments = 2**sizes.size if exact else flips
 
@@ -118,7 +123,7 @@ def randomization(a: ArrayLike, b: ArrayLike, *, seed: int, flips: int = 100_000
         for place, eight in enumerate(eights):
             signs = numbers >> 8 * place & 255 if exact else rng.integers(256, size=numbers.size, dtype=np.uint8)
             sums += (SIGNS @ eight)[signs]
-        count += np.count_nonzero(np.abs(sums) >= at_least)
+        count += np.count_nonzero((sums if one_sided else np.abs(sums)) >= at_least)
     p = count / assignments if exact else (1 + count) / (1 + assignments)
     return PairedTest(float(d.mean()), float(p), d.size)
 

@@ -186,20 +186,20 @@ class BayesFunction(Surrogate):
         return gains_of([level + how.lowest for level in task.shared.levels])
 
     @classmethod
-    def solve(cls, points: Sequence[Surrogate], task: Task, how: How) -> list[Solution]:
-        return cls.solve_from(cls.solve_linear(points, task, how), points, task, how)
+    def linear_point(cls, point: Surrogate) -> LinearFunction:
+        """The linear method with the same hyper-parameters: epsilon is none of its own."""
+        return cls.linear(**{field.name: getattr(point, field.name) for field in fields(cls.linear)})
 
     @classmethod
-    def solve_linear(cls, points: Sequence[Surrogate], task: Task, how: How) -> np.ndarray:
-        """(points, inputs): where the descent of the linear function ends with each grid point's hyper-parameters."""
-        own = [field.name for field in fields(cls.linear)]
-        wanted = [cls.linear(**{name: getattr(point, name) for name in own}) for point in points]
-        distinct = list(dict.fromkeys(wanted))  # epsilon is none of the linear function's
+    def solve(cls, points: Sequence[Surrogate], task: Task, how: How) -> list[Solution]:
+        wanted = [cls.linear_point(point) for point in points]
+        distinct = list(dict.fromkeys(wanted))
         solved = dict(zip(distinct, cls.linear.solve(distinct, task, how), strict=True))
-        return np.stack([solved[point].params[0] for point in wanted])
+        return cls.solve_from(np.stack([solved[point].params[0] for point in wanted]), points, task, how)
 
     @classmethod
     def solve_from(cls, linear: np.ndarray, points: Sequence[Surrogate], task: Task, how: How) -> list[Solution]:
+        """From these linear functions (points, inputs)."""
         vali, gains = with_offset(task.vali), cls.gains(task, how)
         return cls.descend(
             ExpectedGain(gains),

@@ -40,7 +40,7 @@ def figure1(entry: Entry, evidence: Evidence) -> Figure:
             axis.set_facecolor(SIMULATED_GROUND)
     bars, names = axes[0, 0].get_legend_handles_labels()
     marks = [Line2D([], [], color="black", marker=f"${mark}$", linestyle="") for mark in MARKS.values()]
-    names += [f"significantly {name} (p < {SIGNIFICANT:g})" for name in MARKS]
+    names += [f"{name}, two-sided p < {SIGNIFICANT:g}" for name in MARKS]
     figure.legend([*bars, *marks], names, loc="outside lower center", ncols=4)
     return figure
 
@@ -51,10 +51,10 @@ def _bars(axis: Any, cases: pd.DataFrame) -> None:
     places = number + 0.6 * (number // len(METRICS))  # a gap between losses
     for offset, name, column in ((-0.2, "linear", "before"), (0.2, "Bayes-optimal", "after")):
         axis.bar(places + offset, cases[column], width=0.4, label=name, **BARS[name])
-    for place, case in zip(places, cases.itertuples(), strict=True):
+    for place, case in zip(places, cases.to_dict("records"), strict=True):
         axis.annotate(
-            MARKS.get(case.verdict, ""),
-            (place, max(case.before, case.after)),
+            MARKS.get(case["two-sided verdict"], ""),
+            (place, max(case["before"], case["after"])),
             xytext=(0, 1),
             textcoords="offset points",
             ha="center",

@@ -11,11 +11,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from replirank.engines.boosting import Ended
 from replirank.methods.adarank_map import AdaRankMAP
+from replirank.methods.adarank_map_once import AdaRankMAPOnce
 from replirank.methods.adarank_ndcg import AdaRankNDCG
+from replirank.methods.adarank_ndcg_once import AdaRankNDCGOnce
 from replirank.methods.base import Task
 from replirank.methods.families.adarank import QueryBooster
 
-EVERY = pytest.mark.parametrize("method", [AdaRankMAP, AdaRankNDCG])
+PAPERS, ONCE = [AdaRankMAP, AdaRankNDCG], [AdaRankMAPOnce, AdaRankNDCGOnce]
+EVERY = pytest.mark.parametrize("method", [*PAPERS, *ONCE])
+AS_IN_PAPER, EACH_ONCE = pytest.mark.parametrize("method", PAPERS), pytest.mark.parametrize("method", ONCE)
 LENGTHS = (9, 12, 4, 1, 7, 10, 3, 8)
 BARREN = 4  # the query without relevant documents
 
@@ -58,7 +62,11 @@ def ndcg5(labels, scores):
     return gain(ranked(labels, scores)) / best if best else 0.0
 
 
-MEASURES = {AdaRankMAP: average_precision, AdaRankNDCG: ndcg5}
+MEASURES = {"burges.map": average_precision, "burges.ndcg@5": ndcg5}
+
+
+def booster_of(method, data):
+    return QueryBooster(task(data), method.measure, repeats=method.repeats)
 
 
 def performances(data, measure, scores):
@@ -92,14 +100,13 @@ def by_loop(data, measure, rounds, repeats):
 
 
 @EVERY
-@pytest.mark.parametrize("repeats", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_each_round_is_that_of_a_plain_loop(seed, repeats, method):
+def test_each_round_is_that_of_a_plain_loop(seed, method):
     data = problem(seed)
-    booster = QueryBooster(task(data), method.measure, repeats=repeats)
+    booster = booster_of(method, data)
     assert_array_equal(booster.distribution, np.full(8, 1 / 8))
     weights, chosen = np.zeros(16), []
-    for feature, alpha, distribution, loss in by_loop(data, MEASURES[method], 14, repeats):
+    for feature, alpha, distribution, loss in by_loop(data, MEASURES[method.measure], 14, method.repeats):
         found = booster.choose()
         assert found[0] == feature
         assert_allclose(found[1], alpha, rtol=0, atol=1e-9)
@@ -108,16 +115,15 @@ def test_each_round_is_that_of_a_plain_loop(seed, repeats, method):
         weights[feature] += alpha
         assert_allclose(booster.learned, weights, rtol=0, atol=1e-9)
         chosen.append(feature)
-    assert len(set(chosen)) == 14 if not repeats else len(set(chosen)) < 14
+    assert len(set(chosen)) < 14 if method.repeats else len(set(chosen)) == 14
 
 
 @EVERY
-@pytest.mark.parametrize("repeats", [True, False])
-def test_fits_the_same(method, repeats):
+def test_fits_the_same(method):
     data = problem()
-    fit = method(rounds=12, repeats=repeats).fit(task(data))
+    fit = method(rounds=12).fit(task(data))
     weights, losses = np.zeros(16), []
-    for feature, alpha, _, loss in by_loop(data, MEASURES[method], 12, repeats):
+    for feature, alpha, _, loss in by_loop(data, MEASURES[method.measure], 12, method.repeats):
         weights[feature] += alpha
         losses.append(loss)
     assert_allclose(fit.model.weights, weights, rtol=0, atol=1e-9)
@@ -129,7 +135,7 @@ def test_fits_the_same(method, repeats):
 def test_its_scores_in_training_are_those_of_the_model(method):
     """In float64, as the model has them: what a round's queries weigh is decided by the ranking that is kept."""
     data = problem()
-    booster = QueryBooster(task(data), method.measure, repeats=False)
+    booster = booster_of(method, data)
     for _ in range(12):
         booster.choose()
         expected = data.features.astype(np.float64) @ booster.learned
@@ -150,6 +156,53 @@ def test_the_first_round_by_arithmetic():
     assert_allclose(other.loss, (exp(-1) + exp(-1 / 2)) / 2, rtol=1e-12)
 
 
+# Which features may be chosen again
+
+
+def three_queries():
+    """Three queries of two documents. The first feature ranks two of them well, the second the other, the third none.
+
+    A query that is ranked wrong has an E of 1/2 (average precision) or 1 / log2 3 (NDCG@5).
+    """
+    first, second, third = [1, 0, 1, 0, 0, 1], [0, 1, 0, 1, 1, 0], [0, 1, 0, 1, 0, 1]
+    return ranking(np.stack([first, second, third], axis=1), [1, 0, 1, 0, 1, 0], [2, 2, 2])
+
+
+WRONG = {"burges.map": 1 / 2, "burges.ndcg@5": 1 / log2(3)}
+
+
+@AS_IN_PAPER
+def test_as_in_the_paper_one_feature_may_be_chosen_for_ever(method):
+    """Two queries weigh exp(-1), the one that is wrong exp(-E). As 2 exp(-1) > exp(-E), the first feature stays the
+    best; its ranking is that of the round before, and so is P: every round but the first is the same."""
+    booster, wrong = booster_of(method, three_queries()), WRONG[method.measure]
+    assert 2 * exp(-1) > exp(-wrong)
+    assert_allclose(booster.weak, [[1, wrong, wrong], [1, wrong, wrong], [wrong, 1, wrong]], rtol=1e-15)
+    right, other = 2 * exp(-1), exp(-wrong)
+    mean = (2 + wrong) / 3, (right + other * wrong) / (right + other)  # of E, in the first round and in the others
+    alphas = [log((1 + value) / (1 - value)) / 2 for value in mean]
+    for number in range(20):
+        feature, alpha = booster.choose()
+        assert feature == 0
+        assert_allclose(alpha, alphas[min(number, 1)], rtol=1e-12)
+        assert_allclose(booster.distribution, np.array([exp(-1), exp(-1), other]) / (right + other), rtol=1e-12)
+    assert_allclose(booster.learned, [alphas[0] + 19 * alphas[1], 0, 0], rtol=1e-12)
+
+
+@EACH_ONCE
+def test_with_each_feature_once_the_next_best_follows(method):
+    booster = booster_of(method, three_queries())
+    assert [booster.choose()[0] for _ in range(3)] == [0, 1, 2]
+    assert isinstance(booster.choose(), Ended)
+
+
+@EVERY
+@pytest.mark.parametrize("seed", range(3))
+def test_a_feature_is_chosen_again_in_the_papers_method_only(seed, method):
+    found = method(rounds=16).fit(task(problem(seed))).model.weights
+    assert (np.count_nonzero(found) < 16) == method.repeats
+
+
 # What it keeps, and how it ends
 
 
@@ -161,27 +214,27 @@ def test_keeps_the_best_validating_round_the_first_of_equals(values, kept):
         seen.append(scores)
         return next(script)
 
-    fit = AdaRankMAP(rounds=3, repeats=False).fit(task(train, vali, validate))
+    fit = AdaRankMAPOnce(rounds=3).fit(task(train, vali, validate))
     assert len({scores.tobytes() for scores in seen}) == 3
     assert fit.model.score(vali).tobytes() == seen[kept - 1].tobytes()
     assert np.count_nonzero(fit.model.weights) == kept
     assert list(fit.history["validation"]) == values
 
 
-@EVERY
-def test_without_repeats_it_ends_when_all_features_were_chosen(method):
+@EACH_ONCE
+def test_with_each_feature_once_it_ends_when_all_were_chosen(method):
     said = []
-    fit = method(rounds=300, repeats=False).fit(task(problem(features=5), report=said.append))
+    fit = method(rounds=300).fit(task(problem(features=5), report=said.append))
     assert list(fit.history["round"]) == [1, 2, 3, 4, 5]
     assert said == ["ended after round 5: every feature that ranks anything was chosen"]
     assert (fit.model.weights > 0).all()
 
 
-def test_without_repeats_a_feature_that_ranks_nothing_is_left_out():
+def test_with_each_feature_once_one_that_ranks_nothing_is_left_out():
     """NDCG@5 of the second feature is 0: six others stand before the only relevant document."""
     labels = [0, 0, 0, 0, 0, 0, 1]
     said = []
-    fit = AdaRankNDCG(rounds=300, repeats=False).fit(
+    fit = AdaRankNDCGOnce(rounds=300).fit(
         task(ranking(np.stack([np.array(labels) * 0.5, [7, 6, 5, 4, 3, 2, 1]], axis=1), labels), report=said.append)
     )
     assert said == ["ended after round 1: every feature that ranks anything was chosen"]
@@ -189,22 +242,21 @@ def test_without_repeats_a_feature_that_ranks_nothing_is_left_out():
     assert fit.model.weights[1] == 0
 
 
-@EVERY
-def test_with_repeats_it_goes_on(method):
-    assert len(method(rounds=40, repeats=True).fit(task(problem(features=5))).history) == 40
+@AS_IN_PAPER
+def test_as_in_the_paper_it_goes_on(method):
+    assert len(method(rounds=40).fit(task(problem(features=5))).history) == 40
 
 
 @EVERY
-@pytest.mark.parametrize("repeats", [True, False])
-def test_a_perfect_feature_has_a_finite_weight(method, repeats):
+def test_a_perfect_feature_has_a_finite_weight(method):
     """And all the say: the logarithm of 2 over next to nothing."""
     data = ranking(np.stack([[2, 1, 0, 1, 0], [0, 3, 1, 0, 1]], axis=1), [2, 1, 0, 1, 0], [3, 2])
-    booster = QueryBooster(task(data), method.measure, repeats=repeats)
+    booster = booster_of(method, data)
     feature, alpha = booster.choose()
     assert feature == 0
     assert 10 < alpha < 20
     assert_allclose(booster.loss, exp(-1), rtol=1e-12)
-    fit = method(rounds=30, repeats=repeats).fit(task(data))
+    fit = method(rounds=30).fit(task(data))
     assert np.isfinite(fit.model.weights).all()
     assert np.isfinite(fit.history.to_numpy(dtype=float)).all()
 
@@ -214,7 +266,7 @@ def test_queries_without_relevant_documents_have_a_performance_of_0(method):
     """Nothing ranks them well, so that they come to weigh most; but that is the same for all features."""
     data = problem()
     assert not data.labels[data.offsets[BARREN] : data.offsets[BARREN + 1]].any()
-    booster = QueryBooster(task(data), method.measure, repeats=True)
+    booster = booster_of(method, data)
     for _ in range(5):
         booster.choose()
         assert booster.distribution[BARREN] == booster.distribution.max()
@@ -223,12 +275,11 @@ def test_queries_without_relevant_documents_have_a_performance_of_0(method):
 
 
 @EVERY
-@pytest.mark.parametrize("repeats", [True, False])
-def test_without_any_relevant_document_nothing_is_learned(method, repeats):
+def test_without_any_relevant_document_nothing_is_learned(method):
     data, said = problem(), []
     data = replace(data, labels=np.zeros_like(data.labels))
-    assert isinstance(QueryBooster(task(data), method.measure, repeats=repeats).choose(), Ended)
-    fit = method(repeats=repeats).fit(task(data, report=said.append))
+    assert isinstance(booster_of(method, data).choose(), Ended)
+    fit = method().fit(task(data, report=said.append))
     assert_array_equal(fit.model.score(data), np.zeros(data.documents))
     assert list(fit.history["round"]) == [0]
     assert len(said) == 1

@@ -22,6 +22,7 @@ from replirank.papers.energyndcg2011.tables import (
     CHOSEN,
     CHOSEN_BY_CUT,
     CUTS,
+    EACH_ONCE,
     LEAD,
     MEAN,
     SAID,
@@ -193,14 +194,14 @@ def made_up(folder, origin: str) -> Evidence:
             "letor3.map": 0.1 * place,
         }
         for dataset in datasets
-        for place, method in enumerate(METHODS)
+        for place, method in enumerate([*METHODS, *EACH_ONCE])
         for query in range(QUERIES)
     ]
     return Evidence(
         protocol=Protocol(
             paper="energyndcg2011",
             roles={name: name for name in datasets},
-            methods=METHODS,
+            methods=[*METHODS, *EACH_ONCE],
             conventions=dict.fromkeys(datasets, "letor3"),
             select_by="ndcg@10",
             splits=["vali", "test"],
@@ -209,7 +210,7 @@ def made_up(folder, origin: str) -> Evidence:
         paper=PAPER,
         seed=1,
         flips=2000,
-        titles={method: method.upper() for method in METHODS},
+        titles={method: method.upper() for method in [*METHODS, *EACH_ONCE]},
         metrics=pd.DataFrame(metrics),
         cards={name: {"id": name, "title": name.upper(), "origin": origin, "note": ""} for name in datasets},
         sheets=SHEETS,
@@ -267,7 +268,7 @@ def test_table1_has_ours_the_papers_letors_and_the_difference(real):
     frame = make("table1", real).frame
     systems = list(dict.fromkeys(frame["system"]))
     assert systems[:2] == ["EnergyNDCG, W = 5", "EnergyNDCG, W chosen"]
-    assert len(systems) == 2 + 8 + len(BESIDE)
+    assert len(systems) == 2 + 8 + len(BESIDE) + len(EACH_ONCE)
     ours, paper, gap = (line(frame, "EnergyNDCG, W = 5", value) for value in ("ours", "paper", "ours - paper"))
     assert_allclose(ours["NDCG@10"], level(5, 10))
     assert paper["NDCG@10"] == 0.444
@@ -281,6 +282,9 @@ def test_table1_has_ours_the_papers_letors_and_the_difference(real):
     assert_allclose(line(frame, "SortNet", "sd over seeds")["NDCG@5"], 0.01)
     assert "paper" not in set(frame[frame["system"] == "EnergyNDCG, W chosen"]["value"])
     assert not frame[(frame["system"] == "RANKSVM") & (frame["value"] == "sd over seeds")].size
+    # AdaRank with each feature once is nobody's row: neither the paper's nor LETOR's number stands beside it.
+    for method in EACH_ONCE:
+        assert list(frame[frame["system"] == method.upper()]["value"]) == ["ours"]
 
 
 def test_the_two_columns_that_readers_ask_about_have_a_note(real):

@@ -24,12 +24,9 @@ class AdaRank(Method):
     """The base of AdaRank with one measure or another, which subclasses name."""
 
     rounds: int = 300
-    repeats: bool = True  # whether a feature may be chosen again, as in the paper; else it is out once it was chosen
-
-    # Left to itself, AdaRank often chooses the best feature for ever. On this, too, validation decides.
-    grid = {"repeats": (True, False)}
 
     measure: ClassVar[str]  # E: a metric with its convention, between 0 and 1 for each query
+    repeats: ClassVar[bool] = True  # a feature may be chosen again, as in the paper; else it is out once it was chosen
 
     def fit(self, task: Task) -> Fit:
         booster = QueryBooster(task, self.measure, repeats=self.repeats)

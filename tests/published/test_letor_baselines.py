@@ -133,12 +133,13 @@ def test_boosting_on_ohsumed_is_at_letors_level(run, method):
     assert row["MAP"] == pytest.approx(average_precision, abs=0.015)
 
 
-# LETOR 4.0's result files for MQ2008, mean over folds. AdaRank-NDCG's NDCG@5 is not reached: see docs/deviations.md.
+# LETOR 4.0's result files for MQ2008, mean over folds.
 MQ2008 = [
     ("RankBoost", "NDCG@5", 0.4666),
     ("RankBoost", "MAP", 0.4775),
     ("AdaRank-MAP", "NDCG@5", 0.4794),
     ("AdaRank-MAP", "MAP", 0.4764),
+    ("AdaRank-NDCG", "NDCG@5", 0.4821),
     ("AdaRank-NDCG", "MAP", 0.4824),
 ]
 

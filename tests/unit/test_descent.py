@@ -21,12 +21,11 @@ from replirank.methods.listnet import ListNet
 from replirank.methods.rankcosine import RankCosine
 from replirank.methods.ranknet_linear import RankNetLinear
 from replirank.methods.ranknet_two_layer import RankNetTwoLayer
-from replirank.methods.rankprop import RankProp
 from replirank.methods.squared_listwise import SquaredListwise
 from replirank.models import linear, two_layer
 from replirank.models.base import Model, namespace
 
-LISTWISE = [ListNet, ListMLE, RankCosine, SquaredListwise, RankProp]
+LISTWISE = [ListNet, ListMLE, RankCosine, SquaredListwise]
 
 
 def problem(seed=0, queries=20, length=8, features=3):
@@ -238,13 +237,6 @@ def test_squared_listwise_comes_to_least_squares_with_an_offset():
     fit = SquaredListwise(learning_rate=0.05, epochs=60).fit(work)
     assert fit.model.weights.shape == (3,)
     assert error(fit.model.score(data)) <= error(x @ expected) * (1 + 1e-3)
-
-
-def test_rankprop_learns_the_direction_at_a_constant_rate():
-    fit = RankProp(learning_rate=0.01, epochs=30).fit(task(RankProp, problem(), validate=lambda scores: 0.0))
-    assert set(fit.history["learning_rate"]) == {0.01}
-    first, _, last = fit.model.weights
-    assert first > 0 > last
 
 
 def test_rankcosine_does_not_start_from_zero():

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from replirank.losses.listwise import cosine, listmle, listnet, rankprop, squared, top_one_divergence
+from replirank.losses.listwise import cosine, listmle, listnet, squared, top_one_divergence
 
-LOSSES = [listnet, top_one_divergence, listmle, cosine, squared, rankprop]
+LOSSES = [listnet, top_one_divergence, listmle, cosine, squared]
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.__name__)
 
 
@@ -81,19 +81,6 @@ queries = st.lists(st.tuples(quarters, st.integers(0, 3), st.booleans()), min_si
         (cosine, [1, 2, 2], [2, 1, 0], (1 - (2 + 2) / (3 * sqrt(5))) / 2),
         (squared, [1, 2], [3, 1], 2**2 + 1**2),
         (squared, [0, 0, 0], [2, 1, 0], 2**2 + 1**2),
-        # Targets about the mean 0: (score at the place + place - 1/2) / 2.
-        (rankprop, [0, 0], [1, 0], 2 * (1 / 4) ** 2),
-        (rankprop, [0, 0, 0], [2, 1, 0], 2 * (1 / 4) ** 2),
-        (
-            rankprop,
-            [0, 0, 0],
-            [1, 0, 0],
-            (1 / 4) ** 2 + 2 * (1 / 8) ** 2,
-        ),  # the tie is in the middle of places 0 and 1/2
-        (rankprop, [1 / 2, -1 / 2], [1, 0], 0),
-        (rankprop, [-1 / 2, 1 / 2], [1, 0], 2 * 1**2),
-        (rankprop, [2, -2], [1, 0], 2 * (2 - (2 + 1 / 2) / 2) ** 2),
-        (rankprop, [3, 7, 2], [0, 2, 1], (3 - (2 + 3.5) / 2) ** 2 + (7 - (7 + 4.5) / 2) ** 2 + (2 - (3 + 4) / 2) ** 2),
     ],
 )
 def test_closed_form(loss, scores, labels, expected):
@@ -110,7 +97,6 @@ def test_slope_in_closed_form():
         slope = [-(1 - 3 / 5 * 3 / 5) / 5 / 2, (3 / 5 * 4 / 5) / 5 / 2]
         assert_allclose(gradient(cosine, [3, 4], [1, 0]), slope, rtol=1e-12)
         assert_allclose(gradient(squared, [1, 2], [3, 1]), [-4, 2], rtol=1e-12)
-        assert_allclose(gradient(rankprop, [-1 / 2, 1 / 2], [1, 0]), [-2, 2], rtol=1e-12)
 
 
 def test_cosine_can_begin_at_zero():
@@ -126,7 +112,7 @@ def test_cosine_has_no_scale(scale):
         assert_allclose(np.dot(gradient(cosine, scores, labels), scores), 0, atol=1e-15)
 
 
-@pytest.mark.parametrize("loss", [listnet, top_one_divergence, listmle, rankprop], ids=lambda loss: loss.__name__)
+@pytest.mark.parametrize("loss", [listnet, top_one_divergence, listmle], ids=lambda loss: loss.__name__)
 def test_a_constant_on_all_scores_changes_nothing(loss):
     scores, labels = np.array([0.5, -1, 2, 0.5]), [2, 0, 1, 0]
     with jax.enable_x64(True):
@@ -155,14 +141,11 @@ def test_top_one_divergence_is_listnet_less_its_least_value(alpha):
 @every_loss
 @pytest.mark.parametrize("seed", range(3))
 def test_gradient_is_the_finite_difference(loss, seed):
-    """RankProp's targets are constants to its gradient: they stay as they are when a score moves."""
     random = np.random.default_rng(seed)
     scores, labels, where = random.normal(size=8), random.integers(0, 3, 8), random.random(8) < 0.8
     step = 1e-5
 
     def at(moved):
-        if loss is rankprop:
-            return np.sum((moved - rankprop_targets(scores, labels, where))[where] ** 2)
         return value(loss, moved, labels, where)
 
     with jax.enable_x64(True):
@@ -239,30 +222,6 @@ def test_listmle_is_its_definition(query):
             assert_allclose(ours, theirs, rtol=0, atol=1e-12)
 
 
-def rankprop_targets(scores, labels, where):
-    """Place by place; documents alike in both have the mean of the middle one or two of their places."""
-    shown = sorted((labels[i], scores[i]) for i in np.flatnonzero(where))
-    in_order = sorted(score for _, score in shown)
-    targets = np.zeros(len(scores))
-    for i in np.flatnonzero(where):
-        places = [place for place, other in enumerate(shown) if other == (labels[i], scores[i])]
-        middle = {places[(len(places) - 1) // 2], places[len(places) // 2]}
-        scaled = np.mean(list(middle)) / max(len(shown) - 1, 1) - 1 / 2
-        targets[i] = (np.mean([in_order[place] for place in middle]) + np.mean(in_order) + scaled) / 2
-    return targets
-
-
-@settings(max_examples=30, deadline=None)
-@given(queries)
-def test_rankprop_is_its_definition(query):
-    scores, labels, where = map(np.array, zip(*query, strict=True))
-    errors = np.where(where & (len(set(labels[where])) > 1), scores - rankprop_targets(scores, labels, where), 0)
-    with jax.enable_x64(True):
-        total, slopes = both(rankprop, scores, labels, where)
-        assert_allclose(total, np.sum(errors**2), rtol=0, atol=1e-12)
-        assert_allclose(slopes, 2 * errors, rtol=0, atol=1e-12)
-
-
 # What the descent on it does
 
 
@@ -287,24 +246,6 @@ def test_descent_learns_the_order(loss, start):
     scores = np.asarray(features @ descend(weights))
     better = labels[:, :, None] > labels[:, None, :]
     assert (scores[:, :, None] > scores[:, None, :])[better].all()
-
-
-@pytest.mark.parametrize("scale", [0, 0.001, 100])
-def test_rankprop_neither_collapses_nor_explodes(scale):
-    """Scores that are free to move end at even places in order, in an interval of 1 about their mean."""
-    labels, where = jnp.array([3.0, 0.0, 2.0, 1.0]), jnp.ones(4, dtype=bool)
-    slope = jax.jit(jax.grad(lambda scores: rankprop(scores, labels, where=where)))
-    scores = scale * jnp.array([-1.0, 3.0, 0.0, -2.0])
-    for _ in range(100):
-        scores -= 0.25 * slope(scores)
-    assert_allclose(scores, [1 / 2, -1 / 2, 1 / 6, -1 / 6], rtol=0, atol=1e-5)
-
-
-def test_rankprop_is_content_with_even_places_in_order():
-    """Regression on the labels is not: it would draw documents of equal label together."""
-    scores = np.array([0.0, 1 / 3, 2 / 3, 1.0])
-    assert_allclose(gradient(rankprop, scores, [0, 0, 1, 1]), np.zeros(4), atol=1e-6)
-    assert np.abs(gradient(squared, scores, [0, 0, 1, 1])).max() > 0.5
 
 
 # The ends of its range

@@ -119,46 +119,6 @@ def squared(scores: jax.Array, labels: jax.Array, *, where: jax.Array) -> jax.Ar
     return jnp.where(_has_pair(labels, where), jnp.sum(errors**2, axis=-1), 0.0)
 
 
-def rankprop(scores: jax.Array, labels: jax.Array, *, where: jax.Array) -> jax.Array:
-    """RankProp (Caruana et al. 1996) as ranknet2005 tells of it: squared error to targets that follow the net.
-
-    ranknet2005, section 2: an MSE regression on the current targets alternates with "an adjustment of the target values
-    themselves to reflect the current ranking given by the net", to end in "a large number of targets which reflect the
-    desired ranking". Here the targets are taken afresh at each step and are constants to the gradient. The documents
-    are put in the desired order: by label, equal labels as the net has them. The target of a place in that order is
-    half way between two values: the score that is at this place among the sorted scores (the nearest scores that are in
-    order, hence a function of rank that the net can learn), and the place itself, scaled to an interval of length 1
-    about the mean score. Without the former this is regression on scaled ranks, which ranknet2005 calls inferior;
-    without the latter any constant scores would be perfect, and nothing would drive scores apart that start equal.
-    Documents equal in both label and score have the target of the middle of their places.
-
-    >>> cost = rankprop(jnp.array([0.0, 0.0]), jnp.array([1.0, 0.0]), where=jnp.array([True, True]))
-    >>> float(cost)  # targets 1/4 and -1/4
-    0.125
-    """
-    masked = _mask_out(scores, where)
-    padded_last = jnp.where(where, labels, jnp.inf)
-    ranked_labels, ranked = jax.lax.sort((padded_last, masked), num_keys=2)
-    here = ranked_labels < jnp.inf
-    targets = jax.lax.stop_gradient(_rankprop_targets(masked, ranked_labels, ranked, where))
-    errors = jnp.where(here, ranked - targets, 0.0)
-    return jnp.where(_has_pair(labels, where), jnp.sum(errors**2, axis=-1), 0.0)
-
-
-def _rankprop_targets(scores: jax.Array, ranked_labels: jax.Array, ranked: jax.Array, where: jax.Array) -> jax.Array:
-    """The targets of the documents in the desired order, worst first."""
-    differs = (ranked_labels[..., 1:] != ranked_labels[..., :-1]) | (ranked[..., 1:] != ranked[..., :-1])
-    first, last = ends_of_runs(differs)
-    in_order = jnp.sort(jnp.where(where, scores, jnp.inf), axis=-1)
-    below, above = (
-        jnp.take_along_axis(in_order, middle, axis=-1) for middle in ((first + last) // 2, (first + last + 1) // 2)
-    )
-    count = jnp.sum(where, axis=-1, keepdims=True).astype(scores.dtype)
-    mean = jnp.sum(scores, axis=-1, keepdims=True) / jnp.maximum(count, 1.0)
-    place = (first + last).astype(scores.dtype) / 2 / jnp.maximum(count - 1, 1.0)  # 0 for the worst, 1 for the best
-    return ((below + above) / 2 + mean + place - 0.5) / 2
-
-
 def _mask_out(values: jax.Array, where: jax.Array) -> jax.Array:
     return jnp.where(where, values, 0.0)
 

@@ -40,7 +40,7 @@ from replirank.losses.listwise import listnet
 from replirank.losses.pairwise import cross_entropy
 from replirank.metrics.per_query import Judge, evaluate
 from replirank.models import linear, two_layer
-from replirank.papers.ranknet2005.draws import draw, trials
+from replirank.papers.ranknet2005.draws import DRAWN_AS, draw, pair_trials, trials
 
 ROOT = Path(__file__).parents[1]
 ROWS: list[dict] = []  # what was measured so far
@@ -191,7 +191,11 @@ def artificial_tables(draws: int = 5, processes: int = 2) -> None:
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
     printed = yaml.safe_load((ROOT / "src/replirank/papers/ranknet2005/paper.yaml").read_text())["printed"]
     vectors = {name: printed[name]["vectors"] for name in ("table1", "table2", "capacity")}
-    jobs = [(task, number, trials(task, vectors)) for number in range(1, draws + 1) for task in ("net", "poly")]
+    jobs = [
+        (task, number, [*trials(task, vectors), *pair_trials(number, vectors)])
+        for number in range(1, draws + 1)
+        for task in DRAWN_AS
+    ]
     started = time.perf_counter()
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
         list(pool.map(partial(draw, seed=config["seed"]), *zip(*jobs, strict=True)))

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from replirank.data.artificial import artificial, equal_shares, net, poly, poly_terms
+from replirank.data.artificial import artificial, equal_shares, net, poly, poly_terms, poly_variance
 from replirank.data.folds import single_fold
 from replirank.errors import ReplirankError
 
 
-@pytest.fixture(scope="module", params=["net", "poly"])
+@pytest.fixture(scope="module", params=["net", "poly", "poly_variance"])
 def full(request):
     return artificial(request.param, seed=7)
 
@@ -52,7 +52,7 @@ def test_one_fold_of_800_100_100_files(full):
     assert np.concatenate(fold).tolist() == list(range(1000))
 
 
-@pytest.mark.parametrize("task", ["net", "poly"])
+@pytest.mark.parametrize("task", ["net", "poly", "poly_variance"])
 def test_the_seed_decides_every_byte(task):
     first, again, other = (artificial(task, seed=seed, queries=20).data for seed in (1, 1, 2))
     assert first.features.tobytes() == again.features.tobytes()
@@ -66,19 +66,43 @@ def test_sizes_can_be_chosen():
     assert [len(part) for part in tiny.folds[0]] == [24, 3, 3]
 
 
-def test_poly_terms_have_zero_mean_and_unit_variance():
+def test_poly_is_the_mean_of_terms_of_zero_mean_and_unit_variance():
     x = np.random.default_rng(0).uniform(-1, 1, (5000, 50))
     terms = poly_terms(x, np.random.default_rng(3))
     assert terms.shape == (3, 5000)
-    np.testing.assert_allclose(terms.mean(axis=1), 0, atol=1e-12)
-    np.testing.assert_allclose(terms.var(axis=1), 1)
-    np.testing.assert_allclose(poly(x, np.random.default_rng(3)), terms.mean(axis=0))
+    scaled = [(term - np.mean(term)) / np.sqrt(np.var(term)) for term in terms]
+    np.testing.assert_allclose(np.var(scaled, axis=1), 1)
+    np.testing.assert_allclose(poly(x, np.random.default_rng(3)), np.mean(scaled, axis=0), atol=1e-12)
+
+
+def test_the_other_reading_divides_the_same_terms_by_their_variance():
+    x = np.random.default_rng(0).uniform(-1, 1, (5000, 50))
+    terms = poly_terms(x, np.random.default_rng(3))
+    scaled = [(term - np.mean(term)) / np.var(term) for term in terms]
+    np.testing.assert_allclose(np.var(scaled, axis=1), 1 / np.var(terms, axis=1))
+    np.testing.assert_allclose(poly_variance(x, np.random.default_rng(3)), np.mean(scaled, axis=0), atol=1e-12)
+
+
+def test_shares_of_the_target_variance_are_a_third_and_a_fifth():
+    """E x^2 = 1/3, so 50 terms v x, x x' and x x' x'' have variances of about 50/9, 50/9 and 50/27 (E v^2 = 1/3).
+
+    Terms divided by these have variances of 9/50, 9/50 and 27/50: the linear one is one part of five.
+    """
+    x = np.random.default_rng(0).uniform(-1, 1, (20_000, 50))
+    shares = {poly: [], poly_variance: []}
+    for seed in range(20):
+        linear = poly_terms(x, np.random.default_rng(seed))[0]
+        for reading, found in shares.items():
+            target = reading(x, np.random.default_rng(seed))
+            found.append(np.corrcoef(linear, target)[0, 1] ** 2)
+    assert np.mean(shares[poly]) == pytest.approx(1 / 3, abs=0.02)
+    assert np.mean(shares[poly_variance]) == pytest.approx(1 / 5, abs=0.03)
 
 
 def test_poly_terms_are_of_first_second_and_third_degree():
     x = np.random.default_rng(0).uniform(-1, 1, (500, 50))
     both = poly_terms(np.concatenate([x, -x]), np.random.default_rng(3))
-    # Over x and -x together the odd terms have zero mean by themselves and change sign; the even one does not.
+    # From x to -x the odd terms change sign; the even one does not.
     for term, sign in zip(both, (-1, 1, -1), strict=True):
         np.testing.assert_allclose(term[500:], sign * term[:500], atol=1e-12)
     linear = np.linalg.lstsq(x, both[0, :500], rcond=None)[0]
@@ -103,7 +127,7 @@ def test_a_monotone_output_transfer_changes_no_bin():
 
 def test_linear_regression_does_as_the_papers_linear_net():
     """Table 1 has 90.06 % (net) and 69.00 % (poly) for a linear net; draws differ by several points."""
-    for task, low, high in (("net", 0.86, 0.95), ("poly", 0.66, 0.77)):
+    for task, low, high in (("net", 0.86, 0.95), ("poly", 0.66, 0.77), ("poly_variance", 0.64, 0.75)):
         dataset = artificial(task, seed=11)
         train, test = dataset.split(0, "train"), dataset.split(0, "test")
         weights = np.linalg.lstsq(train.features[:12_500], train.labels[:12_500] - 2.5, rcond=None)[0]

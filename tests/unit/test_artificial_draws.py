@@ -16,6 +16,7 @@ from replirank.papers.ranknet2005.draws import (
     Trial,
     draw,
     first_vectors,
+    pair_trials,
     run,
     trained_pairs,
     trials,
@@ -28,6 +29,7 @@ TINY = [
     Trial("table1", 5, False, 40),
     Trial("table1", 5, False, 160),
     Trial("table2", 5, True, 160),
+    Trial("updates", 5, False, 160, "pair"),
 ]
 
 
@@ -86,7 +88,7 @@ def test_a_training_set_is_the_first_queries(dataset):
 def test_a_row_for_each_trial_and_split(frame):
     assert frame["split"].tolist() == SPLITS * len(TINY)
     assert frame["vectors"].tolist() == np.repeat([trial.vectors for trial in TINY], 3).tolist()
-    assert frame["net"].tolist() == np.repeat(["linear", "two_layer", "two_layer", "two_layer"], 3).tolist()
+    assert frame["net"].tolist() == np.repeat(["linear", *["two_layer"] * 4], 3).tolist()
     assert (frame["epochs"] == 4).all()
     assert frame["epoch"].between(1, 4).all()
 
@@ -99,7 +101,7 @@ def test_percent_correct_is_of_the_pairs_of_the_split(frame, dataset):
     counted = [len(pairs_by_hand(first_vectors(dataset.split(0, "train"), trial.vectors))) for trial in TINY]
     assert train["pairs"].tolist() == counted
     # With ties more is learned from; what is counted stays the same.
-    assert train["trained_pairs"].tolist() == [*counted[:3], 16 * 45]
+    assert train["trained_pairs"].tolist() == [*counted[:3], 16 * 45, counted[4]]
 
 
 def test_the_same_seed_gives_the_same_rows(frame, dataset):
@@ -189,12 +191,33 @@ def test_two_layer_nets_start_as_the_paper_says(dataset):
 
 def test_each_size_is_tried_with_the_nets_of_its_table():
     vectors = {"table1": [100, 500], "table2": [1000], "capacity": 50}
-    table1 = [("table1", units, False, size) for units in (0, 5) for size in (100, 500)]
-    table2 = [("table2", 10, ties, 1000) for ties in (False, True)]
-    assert trials("net", vectors) == [*table1, ("capacity", 10, False, 50)]
-    assert trials("poly", vectors) == [*table1, *table2]
+    table1 = [Trial("table1", units, False, size) for units in (0, 5) for size in (100, 500)]
+    table2 = [Trial("table2", 10, ties, 1000) for ties in (False, True)]
+    assert trials("net", vectors) == [*table1, Trial("capacity", 10, False, 50)]
+    assert trials("poly", vectors) == trials("poly_variance", vectors) == [*table1, *table2]
+    assert {trial.update for trial in [*table1, *table2]} == {"query"}
     with pytest.raises(ReplirankError, match="net, poly"):
         trials("spline", vectors)
+
+
+def test_the_largest_training_set_is_trained_pair_by_pair_in_every_other_draw():
+    vectors = {"table1": [100, 2500, 12_500], "table2": [1000], "capacity": 50}
+    for number, sizes in ((1, [100, 2500]), (2, [100, 2500, 12_500]), (3, [100, 2500]), (4, [100, 2500, 12_500])):
+        assert pair_trials(number, vectors) == [
+            ("updates", units, False, size, "pair") for units in (0, 5) for size in sizes
+        ]
+
+
+def test_both_readings_of_the_polynomial_have_one_draw(monkeypatch):
+    """The vectors are the same; their labels are not."""
+    drawn = []
+    monkeypatch.setattr(artificial_draws, "run", lambda dataset, *rest, **more: drawn.append(dataset) or [])
+    for task in ("poly", "poly_variance", "net"):
+        draw(task, 1, [], seed=1)
+    written, hypothesis, other = (dataset.data for dataset in drawn)
+    assert (written.features == hypothesis.features).all()
+    assert 0.2 < np.mean(written.labels == hypothesis.labels) < 0.8
+    assert (written.features != other.features).any()
 
 
 def test_a_draw_is_a_new_task_with_new_data():

@@ -14,7 +14,7 @@ from helpers import ROOT
 from scipy.stats import norm
 
 from replirank.papers.common.tables import same_order
-from replirank.papers.ranknet2005.draws import trials
+from replirank.papers.ranknet2005.draws import DRAWN_AS, pair_trials, trials
 from replirank.papers.ranknet2005.figures import FIGURES
 from replirank.papers.ranknet2005.tables import TABLES
 from replirank.reporting.evidence import Evidence
@@ -41,8 +41,9 @@ def protocol(dataset: str) -> Protocol:
 
 
 def correct(trial, number: int) -> float:
-    """Made up: grows with the size and the layers, and by 1 from draw to draw."""
-    return 60 + np.log10(trial.vectors) + (2 if trial.units else 0) + (0.5 if trial.ties else 0) + number
+    """Made up: grows with the size and the layers, and by 1 from draw to draw, by 2 with an update for each pair."""
+    grown = 2 * number if trial.update == "pair" else number
+    return 60 + np.log10(trial.vectors) + (2 if trial.units else 0) + (0.5 if trial.ties else 0) + grown
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def draws(tmp_path_factory) -> Evidence:
     folder = tmp_path_factory.mktemp("draws")
     paths = []
     vectors = {table: PRINTED[table]["vectors"] for table in ("table1", "table2", "capacity")}
-    for task in ("net", "poly"):
+    for task in DRAWN_AS:
         for number in range(1, DRAWS + 1):
             rows = [
                 {
@@ -67,7 +68,7 @@ def draws(tmp_path_factory) -> Evidence:
                     "epochs": 100,
                     "starts": number + 3,
                 }
-                for trial in trials(task, vectors)
+                for trial in [*trials(task, vectors), *pair_trials(number, vectors)]
                 for split in ("train", "vali", "test")
             ]
             paths.append(folder / f"{task}_{number}.csv")
@@ -120,7 +121,7 @@ SECTION6 = ["table3", "table4", "table5", "table6", "wilcoxon"]
 
 def test_table1_has_ours_the_papers_and_the_difference(draws):
     table = TABLES["table1"](ENTRY, draws).frame
-    assert len(table) == 16
+    assert len(table) == 24
     row = table.query("task == 'net' and net == 'two-layer' and `train size` == 12500").iloc[0]
     ours = 60 + np.log10(12_500) + 2 + (1 + 2 + 3) / 3
     assert row["ours"] == pytest.approx(ours)
@@ -133,25 +134,64 @@ def test_table1_has_ours_the_papers_and_the_difference(draws):
     assert (table["data"] == "artificial").all()
 
 
+def test_both_readings_of_the_polynomial_stand_beside_the_printed_values(draws):
+    table = TABLES["table1"](ENTRY, draws)
+    printed = {
+        name: rows["paper"].tolist() for name, rows in table.frame.query("net == 'linear'").groupby("task", sort=False)
+    }
+    written, hypothesis = list(printed)[1:]
+    assert "as the paper says" in written
+    assert "divided by their variance (hypothesis)" in hypothesis
+    assert printed[written] == printed[hypothesis] == PRINTED["table1"]["poly"]["linear"]
+    assert any("found by comparing readings with the printed values" in note for note in table.notes)
+
+
+def test_updates_after_each_pair_are_compared_in_the_draws_that_have_them(draws):
+    """Made up: a pair's update adds the draw's number. The largest training set is in draw 2 alone."""
+    table = TABLES["table1_updates"](ENTRY, draws).frame
+    assert len(table) == 24
+    small, large = (
+        table.query(f"task == 'net' and net == 'linear' and `train size` == {n}").iloc[0] for n in (100, 12_500)
+    )
+    assert small["update per query"] == pytest.approx(60 + 2 + 2)
+    assert small["update per pair"] == pytest.approx(60 + 2 + 4)
+    assert small["pair - query"] == pytest.approx((1 + 2 + 3) / 3)
+    assert small["sd"] == pytest.approx(1)
+    assert small["paper"] == 82.39
+    assert small["per pair - paper"] == pytest.approx(66 - 82.39)
+    assert (small["draws"], large["draws"]) == (3, 1)
+    assert large["update per query"] == pytest.approx(60 + np.log10(12_500) + 2)
+    assert large["pair - query"] == pytest.approx(2)
+
+
+def test_a_single_draw_has_no_row_of_the_largest_training_set_by_pair(draws):
+    first = replace(draws, needs=[path for path in draws.needs if path.stem.endswith("_1")])
+    table = TABLES["table1_updates"](ENTRY, first).frame
+    assert set(table["train size"]) == {100, 500, 2500}
+    assert len(table) == 18
+    assert table["sd"].isna().all()
+
+
 def test_gaps_are_two_layer_minus_linear(draws):
     table = TABLES["table1_gaps"](ENTRY, draws).frame
-    assert table["ours"].tolist() == pytest.approx([2.0] * 8)
+    assert table["ours"].tolist() == pytest.approx([2.0] * 12)
     assert table["paper"].tolist()[:4] == pytest.approx([82.29 - 82.39, 88.80 - 88.86, 96.94 - 89.91, 97.67 - 90.06])
-    assert table["draws with the paper's sign"].tolist() == [0, 0, 3, 3, 0, 3, 3, 3]
+    assert table["draws with the paper's sign"].tolist() == [0, 0, 3, 3, *[0, 3, 3, 3] * 2]
     assert (table["draws"] == 3).all()
 
 
 def test_table2_sets_ties_beside_no_ties(draws):
     table = TABLES["table2"](ENTRY, draws)
     frame = table.frame
-    assert frame["trained on"].tolist() == ["no ties", "all ties"] * 4
+    assert frame["trained on"].tolist() == ["no ties", "all ties"] * 8
     row = frame.query("`train size` == 1000 and `trained on` == 'all ties'").iloc[0]
     ours = (60 + 3 + 2 + 0.5 + 2) / 100
     assert row["ours"] == pytest.approx(ours)
     assert row["difference"] == pytest.approx(ours - 0.682)
     assert row["training pairs"] == 1000 * 21 + 2
     assert row["pairs difference"] == 1000 * 21 + 2 - 24_500
-    assert "+0.0050" in table.notes[-1]
+    assert table.notes[-1].count("+0.0050") == 2
+    assert frame["paper"].tolist() == [0.595, 0.596, 0.670, 0.669, 0.681, 0.682, 0.690, 0.688] * 2
 
 
 def test_capacity_says_in_how_many_draws_nothing_was_wrong(draws):
@@ -166,7 +206,7 @@ def test_capacity_says_in_how_many_draws_nothing_was_wrong(draws):
 
 
 def test_one_draw_has_no_spread(draws):
-    one = Evidence(protocol=draws.protocol, paper=PAPER, seed=1, flips=100, needs=[draws.needs[0], draws.needs[DRAWS]])
+    one = Evidence(protocol=draws.protocol, paper=PAPER, seed=1, flips=100, needs=draws.needs[::DRAWS])
     table = TABLES["table1"](ENTRY, one)
     assert table.frame["sd"].isna().all()
     assert "over 1 draws" in table.notes[0]
@@ -259,11 +299,12 @@ def test_a_run_of_fewer_methods_has_its_tables(kind):
 
 def test_what_is_made_of_draws_asks_for_the_tasks_it_needs():
     for part, name, tasks in (
-        ("tables", "table1", ["net", "poly"]),
-        ("tables", "table1_gaps", ["net", "poly"]),
-        ("tables", "table2", ["poly"]),
+        ("tables", "table1", [*DRAWN_AS]),
+        ("tables", "table1_gaps", [*DRAWN_AS]),
+        ("tables", "table1_updates", [*DRAWN_AS]),
+        ("tables", "table2", ["poly", "poly_variance"]),
         ("tables", "capacity", ["net"]),
-        ("figures", "table1", ["net", "poly"]),
+        ("figures", "table1", [*DRAWN_AS]),
     ):
         assert [Path(path).stem for path in PAPER[part][name]["needs"]] == [f"{task}_{{draw}}" for task in tasks]
 
@@ -288,7 +329,7 @@ def test_figure1_is_the_papers():
 
 def test_table1_figure_has_ours_and_the_papers(draws):
     figure = FIGURES["table1"](ENTRY, draws)
-    for axis, task in zip(figure.axes, ("net", "poly"), strict=True):
+    for axis, task in zip(figure.axes[:3], ("net", "poly", "poly"), strict=True):
         assert sorted(axis.get_legend_handles_labels()[1]) == [
             "linear, ours",
             "linear, paper",

@@ -1,4 +1,7 @@
-"""The two artificial ranking tasks of ranknet2005, section 5.1: a random network and a random polynomial."""
+"""The two artificial ranking tasks of ranknet2005, section 5.1: a random network and a random polynomial.
+
+The polynomial has two readings: as the paper says it, and with each term divided by its variance.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ LEVELS = 6
 
 
 def artificial(task: str, *, seed: int, queries: int = 1000, documents: int = 50) -> Dataset:
-    """One of the paper's two tasks: `queries` files of `documents` vectors each, labels 0 to 5, one fold of 80/10/10 %.
+    """One of the paper's tasks: `queries` files of `documents` vectors each, labels 0 to 5, one fold of 80/10/10 %.
 
     A training set of n vectors is the first n / documents training queries.
 
@@ -22,7 +25,7 @@ def artificial(task: str, *, seed: int, queries: int = 1000, documents: int = 50
     >>> tiny.data.features.shape, [len(part) for part in tiny.folds[0]]
     ((60, 50), [8, 1, 1])
     """
-    targets = {"net": net, "poly": poly}
+    targets = {"net": net, "poly": poly, "poly_variance": poly_variance}
     if task not in targets:
         raise ReplirankError(f"there is no artificial task {task!r}", remedy=f"take one of {', '.join(targets)}")
     rng = np.random.default_rng(seed)
@@ -52,14 +55,23 @@ def net(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def poly(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The mean of the three terms."""
-    return poly_terms(x, rng).mean(axis=0)
+    """As the paper says it: the mean of the three terms, each scaled to zero mean and unit variance over the data."""
+    return np.mean([standardised(term) for term in poly_terms(x, rng)], axis=0)
+
+
+def poly_variance(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A hypothesis, found by comparing with the printed values: each term is divided by its variance instead.
+
+    The variances are about 50/9, 50/9 and 50/27, so the linear term has a fifth of the mean's variance, not a third.
+    """
+    return np.mean([(term - term.mean()) / term.var() for term in poly_terms(x, rng)], axis=0)
 
 
 def poly_terms(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(3, vectors): a linear, a quadratic and a cubic term, each of zero mean and unit variance over the data.
+    """(3, vectors): a linear, a quadratic and a cubic term, not scaled yet.
 
-    The fixed random vector is uniform in [-1, 1] like all else in the section; its length cancels in the scaling.
+    The fixed random vector is uniform in [-1, 1] like all else in the section. Its length cancels in the paper's
+    scaling, and does not where a term is divided by its variance.
     """
     d: int = x.shape[1]
     vector = rng.uniform(-1, 1, d)
@@ -69,7 +81,7 @@ def poly_terms(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         (x * x[:, quadratic]).sum(axis=1),
         (x * x[:, cubic[0]] * x[:, cubic[1]]).sum(axis=1),
     ]
-    return np.stack([standardised(term) for term in terms])
+    return np.stack(terms)
 
 
 def dot(x: np.ndarray, weights: np.ndarray) -> np.ndarray:

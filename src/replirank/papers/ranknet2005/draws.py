@@ -2,7 +2,8 @@
 
 The recipe is the paper's: a learning rate of 0.001 that is halved when the error grows, 100 epochs or until no training
 pair is wrong, the epoch of least validation error kept; in two-layer nets the first layer's weights start at zero, the
-second layer's in [-0.1, 0.1]. Nothing is tuned.
+second layer's in [-0.1, 0.1]. Nothing is tuned. The paper updates the weights after each pair. Here that is one of two
+ways: the tables' nets are updated after each query, and others after each pair, to see what it changes.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import pandas as pd
 
 from replirank.data.arrays import Dataset, RankingData
 from replirank.data.artificial import artificial
+from replirank.data.pairs import pairs_of
 from replirank.engines.batches import Batches, make_batches, pair_shapes
+from replirank.engines.one_by_one import cost_of_pair, descend_one_by_one
 from replirank.engines.stochastic import LossOfScores, descend_by_query
-from replirank.engines.task import Task
+from replirank.engines.task import Fit, Task
 from replirank.errors import ReplirankError
 from replirank.losses.pairwise import cross_entropy, cross_entropy_ties
 from replirank.models import linear, two_layer
@@ -29,6 +32,10 @@ EPOCHS = 100
 # The paper says that a net could learn 1,000 vectors without error, not how long it took nor how often it was tried.
 CAPACITY_STARTS = 20
 CAPACITY_EPOCHS = 500  # of each start
+# Both readings of the polynomial have one draw's vectors and terms, so that nothing but the reading differs.
+DRAWN_AS = {"net": "net", "poly": "poly", "poly_variance": "poly"}
+# Updates after each pair take half a minute a draw with more vectors than this: every other draw has to do.
+PAIRS_IN_EVERY_DRAW = 2500
 
 
 class Trial(NamedTuple):
@@ -38,6 +45,7 @@ class Trial(NamedTuple):
     units: int  # hidden ones; 0: a linear net
     ties: bool  # pairs with equal labels are trained on, with target probability 1/2
     vectors: int
+    update: str = "query"  # the weights are updated after each query, or after each "pair"
 
     @property
     def net(self) -> str:
@@ -49,10 +57,20 @@ def trials(task: str, vectors: Mapping[str, Any]) -> list[Trial]:
     table1 = [Trial("table1", units, False, size) for units in (0, 5) for size in vectors["table1"]]
     table2 = [Trial("table2", 10, ties, size) for ties in (False, True) for size in vectors["table2"]]
     capacity = [Trial("capacity", 10, False, vectors["capacity"])]
-    by_task = {"net": [*table1, *capacity], "poly": [*table1, *table2]}
+    by_task = {"net": [*table1, *capacity], "poly": [*table1, *table2], "poly_variance": [*table1, *table2]}
     if task not in by_task:
         raise ReplirankError(f"there is no artificial task {task!r}", remedy=f"take one of {', '.join(by_task)}")
     return by_task[task]
+
+
+def pair_trials(number: int, vectors: Mapping[str, Any]) -> list[Trial]:
+    """Table 1 again with an update after each pair, in this draw of any task."""
+    return [
+        Trial("updates", units, False, size, "pair")
+        for units in (0, 5)
+        for size in vectors["table1"]
+        if size <= PAIRS_IN_EVERY_DRAW or number % 2 == 0
+    ]
 
 
 def draw(
@@ -69,7 +87,7 @@ def draw(
     `correct` is in percent, of the `pairs` of documents of one query whose labels differ; `wrong` counts the others.
     `trained_pairs` are those that the net learned from, `epoch` is the one that was kept, after so many `starts`.
     """
-    seed = derive(seed, "ranknet2005", task, number)
+    seed = derive(seed, "ranknet2005", DRAWN_AS[task], number)
     rows = run(artificial(task, seed=seed), trials, seed=seed, epochs=epochs, report=report)
     return pd.DataFrame([{"task": task, "draw": number, **row} for row in rows])
 
@@ -143,26 +161,48 @@ class Learner(NamedTuple):
     def _descend(self, start: Model, vali: RankingData, epochs: int, purpose: str) -> Kept:
         trial = self.trial
         what = f"{trial.net}, {trial.vectors} vectors{', with ties' if trial.ties else ''}, {purpose}"
-        fit = descend_by_query(
-            LossOfScores(cross_entropy_ties if trial.ties else cross_entropy),
+        task = Task(
+            train=self.train,
+            vali=vali,
+            seed=derive(self.seed, purpose),
+            validate=lambda scores: -wrong_pairs(scores, vali)[0],
+            report=lambda text: self.report(f"{what}: {text}"),
+        )
+        descend = self._descend_by_pair if trial.update == "pair" else self._descend_by_query
+        fit = descend(start, task, epochs)
+        history = pd.DataFrame(fit.history)
+        best = history["validation"].idxmax()  # the first of the best, as `descend_by_query` keeps it
+        return Kept(fit.model, int(history["epoch"][best]), len(history))
+
+    def _descend_by_query(self, start: Model, task: Task, epochs: int) -> Fit:
+        return descend_by_query(
+            LossOfScores(cross_entropy_ties if self.trial.ties else cross_entropy),
             start,
             self.batches,
-            task=Task(
-                train=self.train,
-                vali=vali,
-                seed=derive(self.seed, purpose),
-                validate=lambda scores: -wrong_pairs(scores, vali)[0],
-                report=lambda text: self.report(f"{what}: {text}"),
-            ),
+            task=task,
             learning_rate=LEARNING_RATE,
             epochs=epochs,
             optimizer="sgd",
             patience=1,
-            finished=lambda model: wrong_pairs(model.score(self.train), self.train)[0] == 0,
+            finished=self._finished,
         )
-        history = pd.DataFrame(fit.history)
-        best = history["validation"].idxmax()  # the first of the best, as `descend_by_query` keeps it
-        return Kept(fit.model, int(history["epoch"][best]), len(history))
+
+    def _descend_by_pair(self, start: Model, task: Task, epochs: int) -> Fit:
+        pairs = pairs_of(self.train.labels, self.train.offsets)
+        return descend_one_by_one(
+            cost_of_pair,
+            start,
+            self.train.features,
+            lambda model: pairs,
+            task=task,
+            learning_rate=LEARNING_RATE,
+            epochs=epochs,
+            patience=1,
+            finished=self._finished,
+        )
+
+    def _finished(self, model: Model) -> bool:
+        return wrong_pairs(model.score(self.train), self.train)[0] == 0
 
     def described(self) -> dict[str, Any]:
         return {**self.trial._asdict(), "net": self.trial.net, "trained_pairs": trained_pairs(self.train, self.trial)}

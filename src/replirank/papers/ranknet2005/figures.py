@@ -8,8 +8,10 @@ from matplotlib.figure import Figure
 from replirank.losses.pairwise import combine, pair_cost
 from replirank.papers.common import Entry
 from replirank.papers.common.figures import legend_below, panels, style
-from replirank.papers.ranknet2005.tables import NETS, drawn, of
+from replirank.papers.ranknet2005.tables import NETS, PRINTED_AS, TASKS, drawn, of
 from replirank.reporting.evidence import Evidence
+
+TITLES = {"net": "net", "poly": "poly, as written", "poly_variance": "poly by variance, a hypothesis"}
 
 
 def figure1(entry: Entry, evidence: Evidence) -> Figure:
@@ -33,18 +35,18 @@ def table1_figure(entry: Entry, evidence: Evidence) -> Figure:
     """Test % correct by training size; bars: one standard deviation over the draws."""
     frame, printed = drawn(evidence, "table1"), evidence.paper["printed"]["table1"]
     test = frame[frame["split"] == "test"]
-    figure, axes = panels(2)
-    for axis, task in zip(axes, ("net", "poly"), strict=True):
+    figure, axes = panels(3)
+    for axis, task in zip(axes, TASKS, strict=True):
         for number, (net, name) in enumerate(NETS.items()):
             draws = of(test, task=task, net=net).groupby("vectors")["correct"]
             ours, look = draws.mean(), style(number)
             axis.errorbar(ours.index, ours, yerr=draws.std().fillna(0), capsize=2, label=f"{name}, ours", **look)
             hollow = {**look, "linestyle": ":", "markerfacecolor": "white"}
-            axis.plot(printed["vectors"], printed[task][net], label=f"{name}, paper", **hollow)
+            axis.plot(printed["vectors"], printed[PRINTED_AS[task]][net], label=f"{name}, paper", **hollow)
         axis.set_xscale("log")
         axis.set_xticks(printed["vectors"], [f"{vectors:,}" for vectors in printed["vectors"]])
         axis.minorticks_off()
-        axis.set(title=f"{task} (artificial)", xlabel="training vectors", ylabel="test pairwise % correct")
+        axis.set(title=f"{TITLES[task]} (artificial)", xlabel="training vectors", ylabel="test pairwise % correct")
     legend_below(figure, axes[0])
     return figure
 

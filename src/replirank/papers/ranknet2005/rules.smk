@@ -1,4 +1,5 @@
-# ranknet2005's artificial tasks: each job draws one task anew and trains all nets of Tables 1 and 2 on it.
+# ranknet2005's artificial tasks: each job draws one task anew and trains all nets of Tables 1 and 2 on it, and
+# Table 1's again with an update after each pair.
 
 
 rule artificial_draw:
@@ -9,7 +10,7 @@ rule artificial_draw:
     benchmark:
         "results/benchmarks/ranknet2005/draws/{task}_{draw}.tsv"
     wildcard_constraints:
-        task="net|poly",
+        task="net|poly|poly_variance",
         draw=r"\d+",
     conda:
         ENVIRONMENT

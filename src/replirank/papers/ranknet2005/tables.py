@@ -175,13 +175,13 @@ def table2(entry: Entry, evidence: Evidence) -> Table:
                 "pairs difference": pairs - printed[f"{name}_pairs"][place],
             }
         )
-    effects = [f"{tie_effect(of(frame, task=task)):+.4f} ({TASKS[task]})" for task in POLYNOMIALS]
+    effects = [f"{tie_effect(of(frame, task=task)):+.4f} with {TASKS[task]}" for task in POLYNOMIALS]
     notes = [
         draws_note(frame),
         "Two-layer nets with ten hidden units. Correct is the share of test pairs with different labels in the right "
         "order; pairs of equal labels are trained on with target probability 1/2, and never tested on.",
         READINGS_NOTE,
-        f"All ties minus no ties, over all sizes and draws: {' and '.join(effects)}.",
+        f"All ties minus no ties, over all sizes and draws: {'; '.join(effects)}.",
     ]
     return Table(entry["title"], pd.DataFrame(rows), notes, signed=["difference"])
 

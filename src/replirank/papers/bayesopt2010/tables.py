@@ -295,8 +295,8 @@ def descent_table(entry: Entry, evidence: Evidence) -> Table:
     notes = [
         "Inert: the gradient is 0 where descent starts, so that the grid point stays what the linear function was.",
         "Converged: five steps in a row each lowered the loss by less than a millionth of it, or no step lowers it; "
-        "the latter happens where epsilon is below 1 and documents become certain or cease to be. Not converged: stopped "
-        f"after {Surrogate.epochs:,} evaluations of loss and gradient, which are counted to the next multiple of "
+        "the latter happens where epsilon is below 1 and documents become certain or cease to be. Not converged: "
+        f"stopped after {Surrogate.epochs:,} evaluations of loss and gradient, counted to the next multiple of "
         f"{EPOCHS_PER_CALL}.",
         *evidence.notes(evidence.datasets),
     ]

@@ -220,17 +220,18 @@ def start_from(linear: np.ndarray, shared: Shared, start: str) -> np.ndarray:
     there = np.concatenate([np.asarray(where).ravel() for where in shared.blocks.where])
     labels = np.concatenate([np.asarray(each).ravel() for each in shared.blocks.labels])[there]
     scores = linear.astype(np.float64) @ np.asarray(shared.blocks.inputs)[:, there]
-    levels, spread = shared.levels, scores.std(axis=1)
-    spread = np.where(spread > 0, spread, 1.0)
-    if start == SHARES:
-        return warm_start(linear, levels, share_boundaries(scores, labels, levels), spread)
-    if start == EVEN:
-        return warm_start(linear, levels, np.tile(scores.mean(axis=1), (len(levels) - 1, 1)), spread)
-    # As it was before: the logarithm of a level's share is added to a part of the linear function as it is.
-    shares = np.array([max(np.count_nonzero(labels == level), 0.5) for level in levels]) / max(len(labels), 1)
-    parts = warm_start(linear, levels, np.zeros((len(levels) - 1, len(linear))), np.ones(len(linear)))
-    parts[..., -1] += np.log(shares)[:, None]
-    return parts
+    levels, none = shared.levels, np.zeros((len(shared.levels) - 1, len(linear)))
+    if start == LOG_SHARES:
+        # As it was before: the logarithm of a level's share is added to a part of the linear function as it is.
+        shares = np.array([max(np.count_nonzero(labels == level), 0.5) for level in levels]) / max(len(labels), 1)
+        parts = warm_start(linear, levels, none, np.ones(len(linear)))
+        parts[..., -1] += np.log(shares)[:, None]
+        return parts
+    if not len(labels):  # no query has a pair: there is nothing to learn from
+        return warm_start(linear, levels, none, np.ones(len(linear)))
+    spread = scores.std(axis=1)
+    boundaries = share_boundaries(scores, labels, levels) if start == SHARES else none + scores.mean(axis=1)
+    return warm_start(linear, levels, boundaries, np.where(spread > 0, spread, 1.0))
 
 
 def bayes_optimal(gains: Sequence[float]) -> Callable[[np.ndarray], Model]:

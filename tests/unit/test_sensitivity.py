@@ -179,3 +179,8 @@ def test_the_table_of_descent_counts_points_that_did_not_move_or_did_not_converg
     assert row["evaluations, median"] == 15  # of 1000, 0, 10 and 20
     assert row["evaluations, most"] == 1000
     assert row["not converged"] == 1
+    folds = [{"fold": fold, "tried": [{"epochs": 10}, {"epochs": 50}]} for fold in (1, 2)]
+    (row,) = tables.descent_table(
+        PAPER["tables"]["descent"], replace(given, choices={("ohsumed", "squared_bayes"): folds})
+    ).frame.to_dict("records")
+    assert row["not converged"] == 2  # 1000 and 10 of at most 10; 0 and 20 of at most 50

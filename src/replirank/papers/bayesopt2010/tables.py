@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -280,6 +280,7 @@ def descent_table(entry: Entry, evidence: Evidence) -> Table:
     rows = []
     for (dataset, method), history in evidence.history.items():
         points = history.groupby(["fold", "point"]).agg(slope=("slope", "first"), evaluations=("epoch", "last"))
+        budgets = [_budget(evidence.choices.get((dataset, method), []), *place) for place in points.index]
         rows.append(
             {
                 "data set": evidence.label(dataset),
@@ -289,18 +290,24 @@ def descent_table(entry: Entry, evidence: Evidence) -> Table:
                 "inert at the start": int((points["slope"] == 0).sum()),
                 "evaluations, median": points["evaluations"].median(),
                 "evaluations, most": int(points["evaluations"].max()),
-                "not converged": int((points["evaluations"] >= Surrogate.epochs).sum()),
+                "not converged": int((points["evaluations"] >= budgets).sum()),
             }
         )
     notes = [
         "Inert: the gradient is 0 where descent starts, so that the grid point stays what the linear function was.",
         "Converged: five steps in a row each lowered the loss by less than a millionth of it, or no step lowers it; "
         "the latter happens where epsilon is below 1 and documents become certain or cease to be. Not converged: "
-        f"stopped after {Surrogate.epochs:,} evaluations of loss and gradient, counted to the next multiple of "
-        f"{EPOCHS_PER_CALL}.",
+        f"stopped after {Surrogate.epochs:,} evaluations of loss and gradient, or as many as config.yaml gives. They are "
+        f"counted to the next multiple of {EPOCHS_PER_CALL}.",
         *evidence.notes(evidence.datasets),
     ]
     return Table(entry["title"], pd.DataFrame(rows), notes, decimals=1)
+
+
+def _budget(folds: Sequence[Mapping[str, Any]], fold: int, point: int) -> int:
+    """The evaluations that a grid point had at most."""
+    (tried,) = [each["tried"][point - 1] for each in folds if each["fold"] == fold] or [{}]
+    return tried.get("epochs", Surrogate.epochs)
 
 
 def sensitivity_table(entry: Entry, evidence: Evidence) -> Table:

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from replirank.data.arrays import RankingData
 from replirank.data.pairs import pairs_of
 from replirank.methods.base import Task
-from replirank.methods.rankprop import RankProp, rank_targets
+from replirank.methods.rankprop import RankProp, largest_rate, rank_targets
 
 
 def work(data: RankingData, validate=lambda scores: 0.0) -> Task:
@@ -64,7 +64,7 @@ def test_the_middle_of_ties_is_left_for_what_the_net_says():
     """Labels 0 and 1 by a step at 1/2 of a feature that is even in 0..1: its scaled ranks are the feature itself."""
     x = np.linspace(0, 1, 21, dtype=np.float32)[:, None]
     data = RankingData(x, (x[:, 0] > 0.5).astype(np.float32), np.array([0, 21]), np.array([1]))
-    fits = [RankProp(learning_rate=0.05, epochs=epochs).fit(work(data, count_up())) for epochs in (1, 300)]
+    fits = [RankProp(learning_rate=0.2, epochs=epochs).fit(work(data, count_up())) for epochs in (1, 300)]
     # Regression on the labels' own middle ranks (1/4 and 3/4 or so) has a slope of 3/4; on the ranks it is 1.
     assert_allclose([fits[1].model.weights[0], fits[1].model.offset], [1, 0], atol=1e-3)
     assert fits[1].history["loss"].iloc[-1] < 1e-6 < fits[0].history["loss"].iloc[-1]
@@ -82,7 +82,7 @@ def test_learns_an_order_that_a_linear_function_has():
     x = random.normal(size=(2000, 3)).astype(np.float32)
     labels = np.argsort(np.argsort(2 * x[:, 0] - x[:, 2])).astype(np.float32)
     data = RankingData(x, labels, np.arange(101) * 20, np.arange(100))
-    model = RankProp(learning_rate=0.001, epochs=20).fit(work(data, count_up())).model
+    model = RankProp(learning_rate=0.001 / largest_rate(x), epochs=20).fit(work(data, count_up())).model
     expected = np.linalg.lstsq(np.c_[x, np.ones(2000)], labels / 1999, rcond=None)[0]
     # Residuals of .07 leave the weights a spread of about sqrt(.001 * .07^2) = .002 about the least squares.
     assert_allclose([*model.weights, model.offset], expected, rtol=0, atol=0.01)
@@ -99,7 +99,7 @@ def test_orders_pairs_of_few_labels():
         better, worse = pairs_of(data.labels, data.offsets)
         return float(np.mean(scores[better] > scores[worse]))
 
-    model = RankProp(learning_rate=0.01, epochs=50).fit(work(data, correct)).model
+    model = RankProp(learning_rate=0.01 / largest_rate(x), epochs=50).fit(work(data, correct)).model
     assert correct(model.score(data)) > 0.97
 
 
@@ -112,4 +112,20 @@ def test_the_rate_is_constant():
         np.arange(5),
     )
     history = RankProp(learning_rate=0.01, epochs=30).fit(work(data)).history
-    assert set(history["learning_rate"]) == {0.01}
+    assert set(history["learning_rate"]) == {0.01 * largest_rate(data.features)}
+
+
+def test_at_the_largest_rate_the_longest_document_is_met_at_once_whatever_its_scale():
+    """One document of value 3,000 and target 1/2: after an update at the largest rate its score is its target."""
+    data = RankingData(np.array([[3000.0]], np.float32), np.array([1], np.float32), np.array([0, 1]), np.array([1]))
+    model = RankProp(learning_rate=1.0, epochs=1).fit(work(data)).model
+    assert_allclose(model.score(data), [0.5], rtol=1e-5)
+
+
+def test_features_of_any_size_are_learned_from_without_an_infinite_loss():
+    random = np.random.default_rng(0)
+    x = (random.random((200, 3)) * [1, 100, 10_000]).astype(np.float32)
+    data = RankingData(x, random.integers(0, 3, 200).astype(np.float32), np.arange(21) * 10, np.arange(20))
+    for part in RankProp.grid["learning_rate"]:
+        losses = RankProp(learning_rate=part, epochs=5).fit(work(data)).history["loss"]
+        assert losses.iloc[-1] <= losses.iloc[0]

@@ -22,11 +22,11 @@ class RankProp(Method):
     rate is constant: the targets move, so a growing error is no sign of going astray.
     """
 
-    learning_rate: float = 0.001
+    learning_rate: float = 0.1  # as a part of the largest rate at which no update overshoots its target
     epochs: int = 100
 
     title = "RankProp"
-    grid = {"learning_rate": (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)}
+    grid = {"learning_rate": (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)}
 
     @classmethod
     def share(cls, train: RankingData, plan: None = None) -> RankingData:
@@ -47,10 +47,19 @@ class RankProp(Method):
             train.features,
             examples,
             task=task,
-            learning_rate=self.learning_rate,
+            learning_rate=self.learning_rate * largest_rate(train.features),
             epochs=self.epochs,
             patience=None,
         )
+
+
+def largest_rate(features: np.ndarray) -> float:
+    """An update changes its document's error e by -2 rate (|x|^2 + 1) e: beyond this rate it would change its sign.
+
+    >>> largest_rate(np.array([[0.0, 1.0], [1.0, 1.0]]))  # 1 / (2 (2 + 1))
+    0.166...
+    """
+    return float(1 / (2 * (np.square(features, dtype=np.float64).sum(axis=1).max(initial=0) + 1)))
 
 
 def rank_targets(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -297,8 +297,8 @@ def descent_table(entry: Entry, evidence: Evidence) -> Table:
         "Inert: the gradient is 0 where descent starts, so that the grid point stays what the linear function was.",
         "Converged: five steps in a row each lowered the loss by less than a millionth of it, or no step lowers it; "
         "the latter happens where epsilon is below 1 and documents become certain or cease to be. Not converged: "
-        f"stopped after {Surrogate.epochs:,} evaluations of loss and gradient, or as many as config.yaml gives. They are "
-        f"counted to the next multiple of {EPOCHS_PER_CALL}.",
+        f"stopped after {Surrogate.epochs:,} evaluations of loss and gradient, or as many as config.yaml gives. They "
+        f"are counted to the next multiple of {EPOCHS_PER_CALL}.",
         *evidence.notes(evidence.datasets),
     ]
     return Table(entry["title"], pd.DataFrame(rows), notes, decimals=1)

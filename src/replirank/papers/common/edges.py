@@ -34,6 +34,7 @@ BOUNDS: dict[str | tuple[str, str], Bound] = {
     ("cross_entropy_bayes", "alpha"): Bound(0.1, 10.0, PAPERS_GRID),
     "weight": Bound(0.0, 1.0, "one feature alone"),
     "num_leaves": Bound(least=2, why="a tree has two leaves at least"),
+    ("rankprop", "learning_rate"): Bound(most=1.0, why="a larger rate overshoots"),
     "width": Bound(least=1, why="a blanket has one neighbour at least"),
     "clusters": Bound(least=2, why="one cluster orders nothing"),
 }

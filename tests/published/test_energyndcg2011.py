@@ -107,11 +107,10 @@ def test_the_readme_says_what_the_reference_run_found():
         assert f"{', '.join(most)} and {last} on {dataset}" in said
     tests = {name: pd.read_csv(REFERENCE / f"{name}.csv") for name in ("section5", "section5_chosen")}
     means = {name: rows[rows["metric"] == "mean of ten cuts"].set_index("against") for name, rows in tests.items()}
-    for rows in means.values():
-        assert (rows[rows["the paper says"] == "significantly better"]["Holm p"] > 0.05).all()
-    for_five, for_chosen = (short(rows.loc["AdaRank-NDCG", "Holm p"]) for rows in means.values())
-    assert f"significantly better than W = 5 (Holm p = {for_five}), and not than W chosen ({for_chosen})" in said
-    assert means["section5"].loc["AdaRank-NDCG", "EnergyNDCG - other"] < 0
+    assert [len(rows) for rows in means.values()] == [8, 8]
+    five, chosen = (rows["Holm p"].min() for rows in means.values())
+    assert min(five, chosen) > 0.05
+    assert f"is significant (least Holm p = {short(five)} with W = 5, {short(chosen)} with W chosen)" in said
 
 
 def test_in_the_reference_run_w_5_is_above_w_1_on_both_sets():

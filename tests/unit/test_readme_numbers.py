@@ -58,10 +58,11 @@ def reference(tmp_path, monkeypatch):
     """A function that puts a table where the tool looks for it."""
     monkeypatch.setattr(readme_numbers, "REFERENCE", tmp_path)
 
-    def put(name: str, **columns: list) -> None:
+    def put(name: str, rows: list[dict] | None = None, **columns: list) -> None:
         path = tmp_path / f"{name}.csv"
         path.parent.mkdir(exist_ok=True)
-        pd.DataFrame({key.replace("_", " "): values for key, values in columns.items()}).to_csv(path, index=False)
+        named = {key.replace("_", " "): values for key, values in columns.items()}
+        pd.DataFrame(rows or named).to_csv(path, index=False)
 
     return put
 
@@ -92,6 +93,67 @@ def test_folds_that_ended_early_are_not_counted_among_the_whole_ones(reference):
     said = readme_numbers.falling()
     assert "there was one in all 300 rounds, in 2 of 3 folds of the three data sets" in said
     assert "a Spearman correlation of -.90 to -.95 with the loss, and fell in 120 of 550 rounds." in said
+
+
+def test_the_paper_beside_ours_by_all_three_tests(reference):
+    cases = {"cases": 9, "better": 3, "same": 5, "worse": 1, "average change %": 2.34, "in all": "not shown"}
+    tests = {"better, two-sided": 2, "worse, two-sided": 0, "better, Holm": 0, "worse, Holm": 0}
+    printed = {"better published": 3, "worse published": 0, "average change % published": 1.2}
+    rows = [
+        {"data set": "OHSUMED", "data": "real", "loss": "cosine", **cases, **tests},
+        {"data set": "OHSUMED", "data": "real", "loss": "all", **cases, **tests, **printed},
+        {"data set": "Total of 1, real", "data": "real", "loss": "all", **cases, **tests},
+        {"data set": "HP2003", "data": "not at hand"},
+        {"data set": "NP2003", "data": "not at hand"},
+    ]
+    reference("bayesopt2010/table1", rows)
+    counted = {"grid points x folds": 1000, "inert at the start": 0, "not converged": 2}
+    reference("bayesopt2010/descent", [counted, counted])
+    change, how = "average change %", {"loss": "all", "step kept": "last", "start": "shares", "levels from": 0}
+    ways = [{**how, "evaluations": "200", change: -1}, {**how, "evaluations": "400", change: 3, "levels from": 1}]
+    for name in ("ohsumed", "td2003"):
+        reference(f"bayesopt2010/sensitivity_{name}", [*ways, {**ways[0], "loss": "cosine", change: 99}])
+    _, ohsumed, total, rest = readme_numbers.bayes()
+    assert ohsumed == "- OHSUMED: 3 and 1 of 9; 2 and 0; 0 and 0; +2.3% (paper: 3 and 0, +1.2%). In all: not shown."
+    assert total == "- Total of 1, real: 3 and 1 of 9; 2 and 0; 0 and 0; +2.3%. In all: not shown."
+    assert rest.startswith("HP2003 and NP2003 were not at hand. Of 2,000 descents 0 were inert at the start, and 4 did")
+    assert (
+        "on OHSUMED is between -1.0% (200, last step, shares) and +3.0% (400, last step, shares, levels from 1)."
+        in rest
+    )
+
+
+def test_pairs_of_systems_in_the_papers_order_are_counted(reference):
+    test, paper = "test", "test, paper (its own data)"
+    values = {"A": (0.5, 0.4), "B": (0.4, 0.45), "C": (0.3, 0.2)}  # A and B are the other way round
+    reference("ranknet2005/table4", [{"system": name, test: x, paper: y} for name, (x, y) in values.items()])
+    layers = {"A - B": 0.0002, "Wilcoxon p": 0.11, "A - B, paper (its own data)": 0.011}
+    reference("ranknet2005/wilcoxon", [{**layers, "rejected at, paper (its own data)": 0.16}])
+    (said,) = readme_numbers.ranknet_systems()
+    assert "A .500 (.400) > B .400 (.450) > C .300 (.200). 2 of 3 pairs of systems" in said
+    assert said.endswith("Two layers less one: +.0002, Wilcoxon p = .11 (paper: +.011, .16).")
+
+
+def test_what_a_second_layer_gains_by_task_and_size(reference):
+    sizes = [{"task": "net", "train size": size} for size in (100, 2500)]
+    gained = [{**each, "ours": 5.12, "paper": 7.0, "draws": 5, "draws with the paper's sign": 4} for each in sizes]
+    reference("ranknet2005/table1_gaps", gained)
+    nets = [{**each, "net": net, "difference": -1.23, "sd": 0.5} for net in ("linear", "two-layer") for each in sizes]
+    reference("ranknet2005/table1", nets)
+    reference("ranknet2005/table1_updates", [{**sizes[1], "net": "linear", "pair - query": -0.31}])
+    ties = [{"task": task, "trained on": name, "ours": value} for task in "ab" for name, value in TIES]
+    reference("ranknet2005/table2", ties)
+    reference("ranknet2005/capacity", [{"quantity": "training pairs in the wrong order", "ours": 0}])
+    first, gain, _, off, last = readme_numbers.ranknet_artificial()
+    assert "with 100 and 2,500 training vectors (mean of 5 draws; how many have the paper's sign):" in first
+    assert gain == "- net: +5.1 (4; paper +7.0), +5.1 (4; paper +7.0)."
+    assert off.startswith("- net: linear -1.2, -1.2 (spread over draws 0.5 to 0.5); two-layer")
+    assert "by -.0002 and -.0002 in the two readings" in last
+    assert "by -0.3 at most (net, linear, 2,500 vectors)" in last
+    assert last.endswith("has 0.0 training pairs in the wrong order (paper: 0).")
+
+
+TIES = (("no ties", 0.7002), ("all ties", 0.7))
 
 
 def test_choices_at_an_edge_are_summed_over_papers(reference):

@@ -110,17 +110,18 @@ def test_the_paper_beside_ours_by_all_three_tests(reference):
     counted = {"grid points x folds": 1000, "inert at the start": 0, "not converged": 2}
     reference("bayesopt2010/descent", [counted, counted])
     change, how = "average change %", {"loss": "all", "step kept": "last", "start": "shares", "levels from": 0}
+    how |= {"grid points x folds": 250, "inert at the start": 0}
     ways = [{**how, "evaluations": "200", change: -1}, {**how, "evaluations": "400", change: 3, "levels from": 1}]
+    ways.append({**how, "evaluations": "200", "start": "log shares", change: 0, "inert at the start": 20})
     for name in ("ohsumed", "td2003"):
         reference(f"bayesopt2010/sensitivity_{name}", [*ways, {**ways[0], "loss": "cosine", change: 99}])
     _, ohsumed, total, rest = readme_numbers.bayes()
     assert ohsumed == "- OHSUMED: 3 and 1 of 9; 2 and 0; 0 and 0; +2.3% (paper: 3 and 0, +1.2%). In all: not shown."
     assert total == "- Total of 1, real: 3 and 1 of 9; 2 and 0; 0 and 0; +2.3%. In all: not shown."
     assert rest.startswith("HP2003 and NP2003 were not at hand. Of 2,000 descents 0 were inert at the start, and 4 did")
-    assert (
-        "on OHSUMED is between -1.0% (200, last step, shares) and +3.0% (400, last step, shares, levels from 1)."
-        in rest
-    )
+    between = "-1.0% (200, last step, shares) and +3.0% (400, last step, shares, levels from 1)"
+    assert f"counted) the average change is between {between} on OHSUMED and between" in rest
+    assert "and 200 evaluations 20 of 250 on OHSUMED and 20 of 250 on TD2003 were inert." in rest
 
 
 def test_pairs_of_systems_in_the_papers_order_are_counted(reference):

@@ -12,11 +12,9 @@ from typing import TypeAlias
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 
-from replirank.engines.stochastic import LEAST_RATE, Epoch, grown
+from replirank.engines.epochs import keep_best_epoch
 from replirank.engines.task import Fit, Task
-from replirank.errors import ReplirankError
 from replirank.losses.pairwise import pair_cost
 from replirank.models.base import Model
 
@@ -56,40 +54,29 @@ def descend_one_by_one(
     """Minimise the cost from `model` on and keep the epoch that validates best (the first of equals).
 
     An epoch is a pass over `examples(model)`, asked for before each pass: so targets can follow the model, and yet stay
-    as they are during a pass. `patience` halves the learning rate, and the descent ends, as in `descend_by_query`.
+    as they are during a pass. `patience` and `finished` are those of `keep_best_epoch`.
     """
     given = jax.device_put(features)  # once, not in every epoch
     random = np.random.default_rng(task.seed)
-    best, best_value = model, -np.inf
-    losses, least_rate = [], LEAST_RATE * abs(learning_rate)
-    history: list[Epoch] = []
-    for epoch in range(1, epochs + 1):
-        mean, here = 0.0, examples(model)
+
+    def run_epoch(model: Model, epoch: int, learning_rate: float) -> tuple[Model, float]:
+        here = examples(model)
         count = len(here[0])
-        if count:
-            order = random.permutation(count)
-            moved, total = one_pass(model, given, tuple(each[order] for each in here), learning_rate, cost=cost)
-            model, mean = jax.tree.map(np.asarray, moved), float(total) / count
-        if not np.isfinite(mean):
-            raise ReplirankError(
-                f"the training loss is {mean} in epoch {epoch} at learning rate {learning_rate:g}",
-                remedy="take larger learning rates out of this method's grid in config.yaml",
-            )
-        value = task.validate(model.score(task.vali))
-        task.report(f"epoch {epoch}/{epochs}, loss {mean:.5g}, validation {value:.4f}")
-        if not history or value > best_value:
-            best, best_value = model, value
-        losses.append(mean)
-        if patience and grown(losses, patience):
-            learning_rate, losses = learning_rate / 2, [mean]
-        history.append(Epoch(epoch, mean, value, learning_rate))
-        if abs(learning_rate) < least_rate:
-            task.report(f"ended after epoch {epoch}, the learning rate being {learning_rate:.2g}")
-            break
-        if finished(model):
-            task.report(f"finished after epoch {epoch}")
-            break
-    return Fit(best, pd.DataFrame(history))
+        if not count:
+            return model, 0.0
+        order = random.permutation(count)
+        moved, total = one_pass(model, given, tuple(each[order] for each in here), learning_rate, cost=cost)
+        return jax.tree.map(np.asarray, moved), float(total) / count
+
+    return keep_best_epoch(
+        run_epoch,
+        model,
+        task=task,
+        learning_rate=learning_rate,
+        epochs=epochs,
+        patience=patience,
+        finished=finished,
+    )
 
 
 @partial(jax.jit, static_argnames="cost")

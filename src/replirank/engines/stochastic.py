@@ -7,7 +7,7 @@ arguments, so that folds and grid points of like shape share one compilation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -16,14 +16,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-import pandas as pd
 
 from replirank.engines.batches import Batches
+from replirank.engines.epochs import keep_best_epoch
 from replirank.engines.task import Fit, Task
-from replirank.errors import ReplirankError
 from replirank.models.base import Model
 
-LEAST_RATE = 1e-6  # of the learning rate at the start: with less, nothing can change
 OPTIMIZERS = {"adam": optax.scale_by_adam(), "sgd": optax.identity()}
 
 
@@ -66,15 +64,6 @@ class LossOfScores:
 # The descent
 
 
-class Epoch(NamedTuple):
-    """A row of the history."""
-
-    epoch: int
-    loss: float  # the mean over the queries, each taken before its update
-    validation: float
-    learning_rate: float  # of the epoch to come
-
-
 def descend_by_query(
     objective: Objective,
     model: Model,
@@ -88,60 +77,33 @@ def descend_by_query(
     patience: int | None = 1,
     finished: Callable[[Model], bool] = lambda model: False,
 ) -> Fit:
-    """Minimise the objective from `model` on and keep the epoch that validates best (the first of equals).
-
-    The learning rate is halved when the error grows: after `patience` epochs whose mean loss is above that of the epoch
-    before them. With a patience of 1 this is the rule of ranknet2005 (section 5.1); None: never. When nearly nothing is
-    left of the rate, the descent ends, and the history with it. It also ends with the epoch whose model is `finished`.
-    """
+    """Minimise the objective from `model` on, query by query, and keep the epoch that validates best."""
     features, labels = jax.device_put((batches.features, batches.labels))  # once, not in every epoch
     traced = {name: np.float32(value) for name, value in (hyper or {}).items()}
     state = jax.jit(OPTIMIZERS[optimizer].init)(model)
     random, queries = np.random.default_rng(task.seed), batches.queries
-    run_epoch = partial(_epoch, classes=batches.shapes.classes, objective=objective, optimizer=optimizer)
-    best, best_value = model, -np.inf
-    losses, least_rate = [], LEAST_RATE * abs(learning_rate)
-    history: list[Epoch] = []
-    for epoch in range(1, epochs + 1):
-        mean = 0.0
-        if len(queries):
-            order = np.zeros((batches.shapes.queries, queries.shape[1]), dtype=np.int32)
-            order[: len(queries)] = random.permutation(queries)
-            seeds = np.array([task.seed, epoch], dtype=np.uint32)
-            model, state, total = run_epoch(
-                model, state, features, labels, order, len(queries), learning_rate, traced, seeds
-            )
-            mean = float(total) / len(queries)
-        if not np.isfinite(mean):
-            raise ReplirankError(
-                f"the training loss is {mean} in epoch {epoch} at learning rate {learning_rate:g}",
-                remedy="take larger learning rates out of this method's grid in config.yaml",
-            )
-        candidate = jax.tree.map(np.asarray, model)
-        value = task.validate(candidate.score(task.vali))
-        task.report(f"epoch {epoch}/{epochs}, loss {mean:.5g}, validation {value:.4f}")
-        if not history or value > best_value:
-            best, best_value = candidate, value
-        losses.append(mean)
-        if patience and grown(losses, patience):
-            learning_rate, losses = learning_rate / 2, [mean]
-        history.append(Epoch(epoch, mean, value, learning_rate))
-        if abs(learning_rate) < least_rate:
-            task.report(f"ended after epoch {epoch}, the learning rate being {learning_rate:.2g}")
-            break
-        if finished(candidate):
-            task.report(f"finished after epoch {epoch}")
-            break
-    return Fit(best, pd.DataFrame(history))
 
+    def run_epoch(model: Model, epoch: int, learning_rate: float) -> tuple[Model, float]:
+        nonlocal state
+        if not len(queries):
+            return model, 0.0
+        order = np.zeros((batches.shapes.queries, queries.shape[1]), dtype=np.int32)
+        order[: len(queries)] = random.permutation(queries)
+        given = (features, labels, order, len(queries), learning_rate, traced)
+        seeds = np.array([task.seed, epoch], dtype=np.uint32)
+        fixed = {"classes": batches.shapes.classes, "objective": objective, "optimizer": optimizer}
+        model, state, total = _epoch(model, state, *given, seeds, **fixed)
+        return model, float(total) / len(queries)
 
-def grown(losses: Sequence[float], patience: int) -> bool:
-    """Whether each of the last `patience` losses is above the one before them.
-
-    >>> grown([3.0, 2.0, 2.5], patience=1), grown([3.0, 2.0, 2.5], patience=2), grown([3.0, 2.0, 2.5, 2.1], patience=2)
-    (True, False, True)
-    """
-    return len(losses) > patience and min(losses[-patience:]) > losses[-patience - 1]
+    return keep_best_epoch(
+        run_epoch,
+        model,
+        task=task,
+        learning_rate=learning_rate,
+        epochs=epochs,
+        patience=patience,
+        finished=finished,
+    )
 
 
 @partial(jax.jit, static_argnames=("classes", "objective", "optimizer"))

@@ -8,11 +8,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
 
 from replirank.data.arrays import RankingData
+from replirank.reporting.evidence import Evidence
+from replirank.reporting.protocol import Protocol
 
 ROOT = Path(__file__).parents[1]
 # A block of a page in docs that a test follows: what it is (file, config or run), a file's path, the text.
@@ -31,6 +34,24 @@ def ranking(features, labels, lengths=None) -> RankingData:
         offsets=np.cumsum([0, *lengths]),
         query_ids=np.arange(len(lengths)),
     )
+
+
+def evidence_of(name: str, origins: dict[str, str], methods: list[str], **rest: Any) -> Evidence:
+    """What a paper's tables are made from: data sets of these origins, in LETOR 3.0's convention, and the `rest`."""
+    protocol = Protocol(
+        paper=name,
+        roles={dataset: dataset for dataset in origins},
+        methods=methods,
+        conventions=dict.fromkeys(origins, "letor3"),
+        select_by="map",
+        splits=["test"],
+        draws=1,
+    )
+    cards = {
+        dataset: {"title": dataset.upper().replace("_", "-"), "origin": origin, "note": ""}
+        for dataset, origin in origins.items()
+    }
+    return Evidence(**{"protocol": protocol, "paper": {}, "seed": 1, "flips": 2000, "cards": cards, **rest})
 
 
 def command_line(folder: Path, *words: str, config: dict | None, quick: bool, root: Path = ROOT) -> list[str]:

@@ -10,14 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from helpers import ROOT
+from helpers import ROOT, evidence_of
 
 from replirank import papers
 from replirank.errors import ReplirankError
 from replirank.papers.bayesopt2010 import figures, tables
 from replirank.papers.bayesopt2010.tables import LOSSES, METRICS
-from replirank.reporting.evidence import Evidence
-from replirank.reporting.protocol import Protocol
 from replirank.reporting.tables import markdown, write_csv
 
 PAPER = yaml.safe_load((ROOT / "src/replirank/papers/bayesopt2010/paper.yaml").read_text())
@@ -56,25 +54,13 @@ def evidence(origins, gains=None, *, before=0.5, folds=5, methods=tuple(TITLES))
             for epoch in range(1, 101)
         ]
     )
-    return Evidence(
-        protocol=Protocol(
-            paper="bayesopt2010",
-            roles={name: name for name in origins},
-            methods=list(methods),
-            conventions=dict.fromkeys(origins, "letor3"),
-            select_by="ndcg@10",
-            splits=[],
-            draws=1,
-        ),
+    return evidence_of(
+        "bayesopt2010",
+        origins,
+        list(methods),
         paper=PAPER,
-        seed=1,
-        flips=2000,
         titles=TITLES,
         metrics=pd.DataFrame(rows),
-        cards={
-            name: {"title": name.upper().replace("_", "-"), "origin": origin, "note": ""}
-            for name, origin in origins.items()
-        },
         history={(dataset, method): history for dataset in origins for method in methods if method != "plugin"},
     )
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from helpers import evidence_of
 
 from replirank import papers
 from replirank.papers.common.edges import offered
 from replirank.reporting.evidence import Evidence
-from replirank.reporting.protocol import Protocol
 
 GRIDS = {
     "ranksvm": {"C": (0.1, 1.0, 10.0)},
@@ -32,26 +32,9 @@ def folds(method: str, values: list) -> list[dict]:
 
 @pytest.fixture
 def evidence() -> Evidence:
-    return Evidence(
-        protocol=Protocol(
-            paper="letor",
-            roles={"a": "a", "b": "b"},
-            methods=list(GRIDS),
-            conventions={"a": "letor3", "b": "letor3"},
-            select_by="map",
-            splits=["test"],
-            draws=1,
-        ),
-        paper={},
-        seed=1,
-        flips=100,
-        titles={method: method.upper() for method in GRIDS},
-        cards={
-            name: {"title": name.upper(), "origin": origin, "note": ""}
-            for name, origin in (("a", "real"), ("b", "derived"))
-        },
-        choices={(dataset, method): folds(method, values) for (dataset, method), values in CHOSEN.items()},
-    )
+    choices = {(dataset, method): folds(method, values) for (dataset, method), values in CHOSEN.items()}
+    titles = {method: method.upper() for method in GRIDS}
+    return evidence_of("letor", {"a": "real", "b": "derived"}, list(GRIDS), titles=titles, choices=choices)
 
 
 def test_choices_at_both_ends_are_counted_over_the_data_sets_of_a_grid(evidence):

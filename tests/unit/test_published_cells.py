@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from helpers import evidence_of
 
 from replirank import papers
 from replirank.papers.common.published import COLUMNS, MAKERS, OTHERS
 from replirank.reporting.evidence import Evidence
-from replirank.reporting.protocol import Protocol
 from replirank.reporting.published import Published
 
 METRICS = ["ndcg@1", "map"]
@@ -37,25 +37,12 @@ def evidence() -> Evidence:
         Published("a", "three", "Three", "letor3", {"map": 0.9}, PAPER),  # not run
         Published("b", "two", "Two", "letor3", {"map": 0.9}, PAPER),  # not supported
     ]
-    return Evidence(
-        protocol=Protocol(
-            paper="letor",
-            roles={"a": "a", "b": "b"},
-            methods=["one", "two"],
-            conventions={"a": "letor3", "b": "letor3"},
-            select_by="map",
-            splits=["test"],
-            draws=1,
-        ),
-        paper={},
-        seed=1,
-        flips=100,
+    return evidence_of(
+        "letor",
+        {"a": "real", "b": "rebuilt"},
+        ["one", "two"],
         titles={"one": "ONE", "two": "TWO"},
         metrics=pd.DataFrame(rows),
-        cards={
-            name: {"title": name.upper(), "origin": origin, "note": ""}
-            for name, origin in (("a", "real"), ("b", "rebuilt"))
-        },
         unsupported={("b", "two"): "too large"},
         published=published,
         sheets=pd.DataFrame({"source": [SHEET], "dataset": ["a"]}),

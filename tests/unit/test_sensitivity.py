@@ -8,15 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from helpers import ROOT
+from helpers import ROOT, evidence_of
 
 from replirank import methods
 from replirank.data.arrays import Dataset, Fold, RankingData
 from replirank.evaluation.per_dataset import metrics_of
 from replirank.papers.bayesopt2010 import sensitivity, tables
 from replirank.papers.bayesopt2010.sensitivity import BEST, LAST
-from replirank.reporting.evidence import Evidence
-from replirank.reporting.protocol import Protocol
 from replirank.training import train
 
 PAPER = yaml.safe_load((ROOT / "src/replirank/papers/bayesopt2010/paper.yaml").read_text())
@@ -92,23 +90,8 @@ def evidence(frames, tmp_path, origin="real"):
     paths = [tmp_path / f"squared_{kind}.parquet" for kind in tables.KINDS]
     for path, frame in zip(paths, frames, strict=True):
         frame.to_parquet(path)
-    return Evidence(
-        protocol=Protocol(
-            paper="bayesopt2010",
-            roles={"ohsumed": "ohsumed"},
-            methods=["squared_linear", "squared_bayes"],
-            conventions={"ohsumed": "letor3"},
-            select_by="ndcg@10",
-            splits=[],
-            draws=1,
-        ),
-        paper=PAPER,
-        seed=1,
-        flips=2000,
-        titles={"squared_bayes": "Squared, Bayes-optimal"},
-        cards={"ohsumed": {"title": "OHSUMED", "origin": origin, "note": ""}},
-        needs=paths,
-    )
+    titles = {"squared_linear": "Squared, linear", "squared_bayes": "Squared, Bayes-optimal"}
+    return evidence_of("bayesopt2010", {"ohsumed": origin}, list(titles), paper=PAPER, titles=titles, needs=paths)
 
 
 def made_up():

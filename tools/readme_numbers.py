@@ -63,7 +63,8 @@ def letor() -> list[str]:
         f'Least squares gives LETOR\'s own "Regression" row to the last digit in {exact[0]} on OHSUMED and in '
         f"{exact[1]} on TD2003, which checks data, folds, evaluator and averaging together. Of {total['cells']} "
         f"published cells {total['beyond .015']} differ from ours by more than .015; the median of |difference| is "
-        f"{short(total[MEDIAN], 4)} ({'; '.join(of_sources)}). {fitted(fit)} Beyond .015 are, ours less published:"
+        f"{short(total[MEDIAN], 4)} ({'; '.join(of_sources)}). {fitted(fit)} The cells beyond "
+        ".015, ours minus published:"
     ]
     for _, row in summary[summary["published in"] == "all"].iterrows():
         if row["data set"] == "all":
@@ -105,7 +106,7 @@ def fitted(fit: pd.DataFrame) -> str:
         f"{method} {short(rows.loc[method, 'NDCG@10'])} ({short(rows.loc[method, 'NDCG@10 published'])})"
         for method in ("FRank", "ListNet", "RankBoost")
     ]
-    return f"On TD2003's training queries NDCG@10, and LETOR's, is of {listed(said)}."
+    return f"NDCG@10 on TD2003's training queries, with LETOR's in brackets: {listed(said)}."
 
 
 def edges() -> list[str]:
@@ -214,7 +215,7 @@ def ranknet_artificial() -> list[str]:
             f"{row['ours']:+.1f} ({row[SAME_SIGN]}; paper {row['paper']:+.1f})" for _, row in here.iterrows()
         )
         lines.append(f"- {task}: {gained}.")
-    lines.append("Ours less print, of the linear and the two-layer net at these sizes:")
+    lines.append("Ours minus print, of the linear and the two-layer net at these sizes:")
     for task, here in table.groupby("task", sort=False):
         off = (
             f"{net} {', '.join(f'{value:+.1f}' for value in rows['difference'])} (spread over draws "
@@ -246,7 +247,7 @@ def ranknet_systems() -> list[str]:
     order = " > ".join(f"{name} {short(ours[name])} ({short(theirs[name])})" for name in ours.sort_values()[::-1].index)
     return [
         f"Test NDCG@15, and the paper's on its own data: {order}. {same} of {len(pairs)} pairs of systems have the "
-        f"paper's order. Two layers less one: {short(layers['A - B'], 4, sign=True)}, Wilcoxon p = "
+        f"paper's order. Two layers minus one: {short(layers['A - B'], 4, sign=True)}, Wilcoxon p = "
         f"{short(layers['Wilcoxon p'], 2)} (paper: {short(layers['A - B, paper (its own data)'], sign=True)}, "
         f"{short(layers['rejected at, paper (its own data)'], 2)})."
     ]

@@ -124,3 +124,19 @@ def test_energyndcg2011s_columns_are_letors_but_for_adarank_map():
     assert [method for method, gap in far.items() if gap >= 0.001] == ["adarank_map"], far
     assert "The paper's AdaRank-MAP column is not LETOR's." in README
     assert "agrees with LETOR's sheet, except AdaRank-MAP's" in DEVIATIONS
+
+
+def test_the_polynomials_second_reading_and_updates_by_pair_are_quoted_as_in_the_tables():
+    table, updates = (pd.read_csv(REFERENCE / f"ranknet2005/{name}.csv") for name in ("table1", "table1_updates"))
+    rows = table[table["task"].str.contains("hypothesis") & (table["net"] == "linear")]
+    ours, printed = (" / ".join(f"{value:.2f}" for value in rows[column]) for column in ("ours", "paper"))
+    spread = f"{rows['sd'].min():.2f} to {rows['sd'].max():.2f}"
+    assert f"five draws: {ours} (print: {printed}; spread over draws {spread})" in DEVIATIONS
+    first = rows.iloc[0]
+    assert 2 <= first["difference"] / first["sd"] < 3
+    gains = updates.set_index(["net", "train size"])["pair - query"]
+    assert gains["linear"].abs().max() <= 0.05
+    two = updates[updates["net"] == "two-layer"].set_index("pair - query")
+    named = sorted(two.index[two.index > 0.1])
+    assert [f"{value:.2f}" for value in named] == ["0.19", "0.32", "0.75"]
+    assert two.index[two.index <= 0.1].to_series().abs().max() < 0.095

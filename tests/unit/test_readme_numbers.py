@@ -132,7 +132,7 @@ def test_pairs_of_systems_in_the_papers_order_are_counted(reference):
     reference("ranknet2005/wilcoxon", [{**layers, "rejected at, paper (its own data)": 0.16}])
     (said,) = readme_numbers.ranknet_systems()
     assert "A .500 (.400) > B .400 (.450) > C .300 (.200). 2 of 3 pairs of systems" in said
-    assert said.endswith("Two layers less one: +.0002, Wilcoxon p = .11 (paper: +.011, .16).")
+    assert said.endswith("Two layers minus one: +.0002, Wilcoxon p = .11 (paper: +.011, .16).")
 
 
 def test_what_a_second_layer_gains_by_task_and_size(reference):

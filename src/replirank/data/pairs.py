@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from replirank.data.arrays import Judgements, RankingData
@@ -44,7 +42,3 @@ def queries_with_pairs(data: RankingData) -> RankingData:
         return data
     highest, lowest = (extreme.reduceat(data.labels, data.offsets[:-1]) for extreme in (np.maximum, np.minimum))
     return data.take(np.flatnonzero(highest > lowest))
-
-
-def level_counts(train: Judgements, levels: Sequence[float]) -> tuple[int, ...]:
-    return tuple(int(np.sum(train.labels == level)) for level in levels)

@@ -26,6 +26,5 @@ rule sensitivity:
         grid=lambda wildcards: grid_of(f"{wildcards.loss}_bayes", wildcards.dataset),
         convention=lambda wildcards: convention_of(config, "bayesopt2010", wildcards.dataset),
         select_by=config["papers"].get("bayesopt2010", {}).get("select_by"),
-        seed=config["seed"],
     script:
         "sensitivity_job.py"
